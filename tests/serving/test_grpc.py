@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.serving.conftest import Service, serving
 from tfnb.proto import (
     classification_pb2,
     get_model_metadata_pb2,
@@ -23,8 +24,6 @@ from tfnb.serving.tensor_protos import array_of, fill_tensor_proto, predict_outp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from tests.serving.conftest import Service
 
 grpc = pytest.importorskip("grpc")
 NAME = "half_plus_two"
@@ -133,6 +132,24 @@ def test_grpcs_health_check_is_answered(half_plus_two: Service) -> None:
     """Its answer says SERVING."""
     with grpc.insecure_channel(half_plus_two.server.grpc_target) as channel:
         assert channel.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+
+
+def test_a_server_that_refuses_requests_is_healthy(half_plus_two_path: str) -> None:
+    """Too many requests run or wait; one that only asks for the state does neither."""
+    request = predict_request(np.float32([[1.0]])).SerializeToString()
+    with (
+        serving(half_plus_two_path, max_waiting=1) as service,
+        grpc.insecure_channel(service.server.grpc_target) as channel,
+    ):
+        predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+        runner = service.server.server._runner
+        runner.begin()
+        with pytest.raises(grpc.RpcError, match="later") as caught:
+            predict(request)
+        assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert channel.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+        runner.end()
+        assert predict_pb2.PredictResponse.FromString(predict(request)).outputs
 
 
 def _of_shape(*sizes: int) -> predict_pb2.PredictRequest:
