@@ -56,6 +56,21 @@ class Inference:
         results = self.runner.run(function, values_for(function, values), is_wanted)
         return filtered(function, results, wanted)
 
+    def predict_if_short(
+        self, function: ModelFunction, values: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """Return the outputs for arrays; None if that would wait, or take longer.
+
+        Args:
+            function: The function of a signature.
+            values: Key of an input -> its array.
+
+        Raises:
+            OpError: The values do not fit, or the model failed.
+        """
+        results = self.runner.run_if_short(function, values_for(function, values))
+        return None if results is None else filtered(function, results)
+
     def classify(self, function: ModelFunction, given: Input) -> ClassificationResult:
         """Return the classes of examples.
 
