@@ -20,6 +20,10 @@ from tfnb.proto import (
     regression_pb2,
     tensor_pb2,
 )
+from tfnb.serving.inference import Inference
+from tfnb.serving.model_runner import ModelRunner
+from tfnb.serving.served_model import ServedModel
+from tfnb.serving.serving_options import ServingOptions
 from tfnb.serving.tensor_protos import array_of, fill_tensor_proto, predict_output
 
 if TYPE_CHECKING:
@@ -106,6 +110,26 @@ def test_examples_are_classified_and_regressed(call: Any) -> None:
     results = call("MultiInference", several, inference_pb2.MultiInferenceResponse).results
     assert results[0].regression_result.regressions[0].value == 3.5
     assert results[1].classification_result.classifications[0].classes[1].score == 3.5
+
+
+def test_examples_of_a_client_that_has_gone_do_not_run(half_plus_two_path: str) -> None:
+    """Neither are they classified nor regressed."""
+    served = ServedModel.read(half_plus_two_path)
+    runner = ModelRunner(ServingOptions(), served.model.graph)
+    inference = Inference(served, runner)
+    several = inference_pb2.MultiInferenceRequest()
+    several.tasks.add(model_spec=spec("classify_x_to_y"), method_name="tensorflow/serving/classify")
+    several.input.example_list.examples.append(example(3.0))
+    classify, regress = map(served.function, ("classify_x_to_y", "regress_x_to_y"))
+    for ask in (
+        lambda: inference.classify(classify, several.input, lambda: False),
+        lambda: inference.regress(regress, several.input, lambda: False),
+        lambda: inference.multi_inference(several, lambda: False),
+    ):
+        with pytest.raises(tf.errors.CancelledError, match="went away"):
+            ask()
+    assert runner.num_steps == 0
+    runner.stop()
 
 
 def test_metadata_and_status(call: Any) -> None:

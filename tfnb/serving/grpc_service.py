@@ -129,18 +129,20 @@ class GrpcService:
         request = parsed(ClassificationRequest, data)
         self._served.check_asked_for(request.model_spec)
         key = request.model_spec.signature_name
-        result = self._inference.classify(self._served.function(key, CLASSIFY), request.input)
+        function = self._served.function(key, CLASSIFY)
+        result = self._inference.classify(function, request.input, is_wanted)
         return ClassificationResponse(model_spec=self._served.spec(key), result=result)
 
     def _regress(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(RegressionRequest, data)
         self._served.check_asked_for(request.model_spec)
         key = request.model_spec.signature_name
-        result = self._inference.regress(self._served.function(key, REGRESS), request.input)
+        function = self._served.function(key, REGRESS)
+        result = self._inference.regress(function, request.input, is_wanted)
         return RegressionResponse(model_spec=self._served.spec(key), result=result)
 
     def _multi_inference(self, data: bytes, is_wanted: _IsWanted) -> Message:
-        return self._inference.multi_inference(parsed(MultiInferenceRequest, data))
+        return self._inference.multi_inference(parsed(MultiInferenceRequest, data), is_wanted)
 
     def _get_model_metadata(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(GetModelMetadataRequest, data)
