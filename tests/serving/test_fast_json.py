@@ -67,6 +67,7 @@ ANSWERS = {
     "columns of a matrix": [np.arange(12.0, dtype=np.float32).reshape(3, 4).T],
     "every second row": [np.arange(12.0).reshape(6, 2)[::2]],
     "two outputs": [np.float32([[0.1, 2], [3, 4e-20]]), np.array([7, 8])],
+    "two outputs of longlong": [np.array([1, -2], np.longlong)] * 2,
     "numbers and text": [np.float32([0.1, 2]), np.array([b"a", b"b"], object)],
 }
 
@@ -101,6 +102,7 @@ REQUESTS = [
     b'{"inputs": [0.1, 2, 1e22, -0, 1E-5, 123456789.123456789]}',
     b'{"inputs": [NaN, Infinity, -Infinity, 1e400]}',
     b'{"inputs": [123456789012345678901234567890, -9223372036854775809, 18446744073709551616]}',
+    b'{"inputs": [1' + b"0" * 400 + b"]}",
     b'{"inputs": [[[]]]}',
     b'{"inputs": [1], "inputs": [2]}',
     '{"inputs": [1.5], "signature_name": "é"}'.encode("utf-16"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.serving.conftest import Service, serving
 from tfnb.proto import (
     classification_pb2,
     get_model_metadata_pb2,
@@ -19,12 +20,14 @@ from tfnb.proto import (
     regression_pb2,
     tensor_pb2,
 )
+from tfnb.serving.inference import Inference
+from tfnb.serving.model_runner import ModelRunner
+from tfnb.serving.served_model import ServedModel
+from tfnb.serving.serving_options import ServingOptions
 from tfnb.serving.tensor_protos import array_of, fill_tensor_proto, predict_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from tests.serving.conftest import Service
 
 grpc = pytest.importorskip("grpc")
 NAME = "half_plus_two"
@@ -109,6 +112,26 @@ def test_examples_are_classified_and_regressed(call: Any) -> None:
     assert results[1].classification_result.classifications[0].classes[1].score == 3.5
 
 
+def test_examples_of_a_client_that_has_gone_do_not_run(half_plus_two_path: str) -> None:
+    """Neither are they classified nor regressed."""
+    served = ServedModel.read(half_plus_two_path)
+    runner = ModelRunner(ServingOptions(), served.model.graph)
+    inference = Inference(served, runner)
+    several = inference_pb2.MultiInferenceRequest()
+    several.tasks.add(model_spec=spec("classify_x_to_y"), method_name="tensorflow/serving/classify")
+    several.input.example_list.examples.append(example(3.0))
+    classify, regress = map(served.function, ("classify_x_to_y", "regress_x_to_y"))
+    for ask in (
+        lambda: inference.classify(classify, several.input, lambda: False),
+        lambda: inference.regress(regress, several.input, lambda: False),
+        lambda: inference.multi_inference(several, lambda: False),
+    ):
+        with pytest.raises(tf.errors.CancelledError, match="went away"):
+            ask()
+    assert runner.num_steps == 0
+    runner.stop()
+
+
 def test_metadata_and_status(call: Any) -> None:
     """Signatures come as Any, as TensorFlow Serving sends them."""
     request = get_model_metadata_pb2.GetModelMetadataRequest(
@@ -133,6 +156,24 @@ def test_grpcs_health_check_is_answered(half_plus_two: Service) -> None:
     """Its answer says SERVING."""
     with grpc.insecure_channel(half_plus_two.server.grpc_target) as channel:
         assert channel.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+
+
+def test_a_server_that_refuses_requests_is_healthy(half_plus_two_path: str) -> None:
+    """Too many requests run or wait; one that only asks for the state does neither."""
+    request = predict_request(np.float32([[1.0]])).SerializeToString()
+    with (
+        serving(half_plus_two_path, max_waiting=1) as service,
+        grpc.insecure_channel(service.server.grpc_target) as channel,
+    ):
+        predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+        runner = service.server.server._runner
+        runner.begin()
+        with pytest.raises(grpc.RpcError, match="later") as caught:
+            predict(request)
+        assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert channel.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+        runner.end()
+        assert predict_pb2.PredictResponse.FromString(predict(request)).outputs
 
 
 def _of_shape(*sizes: int) -> predict_pb2.PredictRequest:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,6 +212,86 @@ def test_a_batch_may_wait_for_others() -> None:
         found = [runner.submit(runner.run, steps.function, one) for one in requests]
         assert [one.result()[0].tolist() for one in found] == [[2], [4], [6]]
     assert steps.rows == [3]
+
+
+def test_a_request_that_fills_a_batch_waits_for_no_other() -> None:
+    """Nothing could be joined with it."""
+    steps = Steps(lambda x: x * 2)
+    steps.go.set()
+    with runner_of(steps, batch_size=3, batch_wait_s=60.0, timeout_s=5.0) as runner:
+        for _ in range(2):
+            assert runner.run(steps.function, rows(1, 2, 3, 4))[0].tolist() == [2, 4, 6, 8]
+    assert steps.rows == [4, 4]
+
+
+def test_a_request_is_answered_in_time_while_its_batch_waits_for_others() -> None:
+    """The step follows, for those that joined."""
+    steps = Steps(lambda x: x)
+    steps.go.set()
+    with runner_of(steps, batch_size=3, batch_wait_s=5.0, timeout_s=0.05) as runner:
+        late = contextlib.suppress(tf.errors.DeadlineExceededError)
+        with late:
+            runner.run(steps.function, rows(1, 2, 3))  # its time lets expect short ones
+        until(lambda: steps.rows == [3] and runner.num_waiting == 0)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            runner.run(steps.function, rows(1))
+        with late:
+            runner.run(steps.function, rows(2, 3))
+        until(lambda: steps.rows == [3, 3])
+
+
+def test_a_step_whose_thread_cannot_start_runs_in_that_of_its_request() -> None:
+    """Its turn is passed on."""
+    steps = Steps(lambda x: x)
+    steps.go.set()
+    with runner_of(steps) as runner:
+        runner.stop()
+        for number in (1, 2):
+            assert runner.run(steps.function, rows(number))[0].tolist() == [number]
+    assert steps.threads == [threading.current_thread()] * 2
+
+
+def test_short_steps_run_at_once_and_others_not_at_all_where_nothing_may_wait() -> None:
+    """An event loop asks for that; steps are short once they were, for small inputs."""
+    steps = Steps(lambda x: x)
+    steps.go.set()
+    with runner_of(steps) as runner:
+        assert runner.run_if_short(steps.function, rows(1)) is None
+        assert steps.rows == []
+        found: list[Any] = []
+
+        def is_short() -> bool:
+            runner.run(steps.function, rows(1))
+            found[:] = runner.run_if_short(steps.function, rows(2)) or []
+            return bool(found)
+
+        until(is_short)
+        assert found[0].tolist() == [2]
+        assert runner.run_if_short(steps.function, [np.zeros(2000, np.float32)]) is None
+
+
+def test_the_values_of_a_request_that_failed_do_not_stay() -> None:
+    """No circle of references keeps them until the collector of Python runs."""
+
+    def answer(x: Any) -> Any:
+        if len(x) == 2:
+            raise tf.errors.InvalidArgumentError(None, None, "no pairs")
+        return x
+
+    steps = Steps(answer)
+    steps.go.set()
+    with runner_of(steps) as runner:
+        runner.run(steps.function, rows(1))  # its time lets the next one run in this thread
+        values = rows(1, 2)
+        kept = weakref.ref(values[0])
+        gc.disable()
+        try:
+            with contextlib.suppress(tf.errors.InvalidArgumentError):
+                runner.run(steps.function, values)
+            del values
+            assert kept() is None
+        finally:
+            gc.enable()
 
 
 def test_many_threads_get_their_own_rows() -> None:

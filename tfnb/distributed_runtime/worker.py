@@ -48,7 +48,7 @@ class SharedDeviceMgr(DeviceMgr):
     """Devices that outlive the sessions that use them."""
 
     def close(self) -> None:
-        """Do nothing: variables and queues belong to the task."""
+        """Do nothing: variables and shared queues belong to the task."""
 
 
 @dataclass(slots=True)

@@ -51,7 +51,10 @@ def json_of_arrays(key: str, arrays: Mapping[str, Any], *, is_row: bool) -> byte
         value = next(iter(whole.values()))
     elif is_row:
         value = [dict(zip(whole, row)) for row in zip(*whole.values())]
-    found: bytes = orjson.dumps({key: value}, option=orjson.OPT_SERIALIZE_NUMPY)
+    try:
+        found: bytes = orjson.dumps({key: value}, option=orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError:  # one number of a type with a second name: np.longlong
+        return None
     return found
 
 

@@ -57,10 +57,10 @@ class GrpcService:
             self._handler(
                 "tensorflow.serving.PredictionService",
                 {
-                    "Predict": self._predict,
-                    "Classify": self._classify,
-                    "Regress": self._regress,
-                    "MultiInference": self._multi_inference,
+                    "Predict": self._counted(self._predict),
+                    "Classify": self._counted(self._classify),
+                    "Regress": self._counted(self._regress),
+                    "MultiInference": self._counted(self._multi_inference),
                     "GetModelMetadata": self._get_model_metadata,
                 },
             ),
@@ -84,16 +84,11 @@ class GrpcService:
 
     def _answering(self, name: str, method: _Method) -> Callable[[bytes, Any], bytes]:
         grpc = import_grpc()
-        runner = self._inference.runner
 
         def answer(request: bytes, context: Any) -> bytes:
             try:
                 with self._log.request(name):
-                    runner.begin()
-                    try:
-                        found = method(request, context.is_active)
-                    finally:
-                        runner.end()
+                    found = method(request, context.is_active)
                     return found if isinstance(found, bytes) else found.SerializeToString()
             except errors.OpError as error:
                 code = getattr(grpc.StatusCode, code_name(error.error_code))
@@ -101,6 +96,19 @@ class GrpcService:
                 raise  # abort raises
 
         return answer
+
+    def _counted(self, method: _Method) -> _Method:
+        """Return a method that runs the model: too many of its requests are refused."""
+        runner = self._inference.runner
+
+        def counted(request: bytes, is_wanted: _IsWanted) -> Message | bytes:
+            runner.begin()
+            try:
+                return method(request, is_wanted)
+            finally:
+                runner.end()
+
+        return counted
 
     def _predict(self, data: bytes, is_wanted: _IsWanted) -> bytes:
         request = parsed(PredictRequest, data)
@@ -121,18 +129,20 @@ class GrpcService:
         request = parsed(ClassificationRequest, data)
         self._served.check_asked_for(request.model_spec)
         key = request.model_spec.signature_name
-        result = self._inference.classify(self._served.function(key, CLASSIFY), request.input)
+        function = self._served.function(key, CLASSIFY)
+        result = self._inference.classify(function, request.input, is_wanted)
         return ClassificationResponse(model_spec=self._served.spec(key), result=result)
 
     def _regress(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(RegressionRequest, data)
         self._served.check_asked_for(request.model_spec)
         key = request.model_spec.signature_name
-        result = self._inference.regress(self._served.function(key, REGRESS), request.input)
+        function = self._served.function(key, REGRESS)
+        result = self._inference.regress(function, request.input, is_wanted)
         return RegressionResponse(model_spec=self._served.spec(key), result=result)
 
     def _multi_inference(self, data: bytes, is_wanted: _IsWanted) -> Message:
-        return self._inference.multi_inference(parsed(MultiInferenceRequest, data))
+        return self._inference.multi_inference(parsed(MultiInferenceRequest, data), is_wanted)
 
     def _get_model_metadata(self, data: bytes, is_wanted: _IsWanted) -> Message:
         request = parsed(GetModelMetadataRequest, data)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tfnb.serving.model_runner import ModelRunner
     from tfnb.serving.served_model import ServedModel
 
+    # Says whether the client still waits.
+    _IsWanted = Callable[[], bool]
+
 
 class Inference:
     """Runs the signatures of a served model.
@@ -37,7 +40,7 @@ class Inference:
         function: ModelFunction,
         values: Mapping[str, Any],
         wanted: Iterable[str] = (),
-        is_wanted: Callable[[], bool] | None = None,
+        is_wanted: _IsWanted | None = None,
     ) -> dict[str, Any]:
         """Return the outputs for arrays.
 
@@ -56,27 +59,48 @@ class Inference:
         results = self.runner.run(function, values_for(function, values), is_wanted)
         return filtered(function, results, wanted)
 
-    def classify(self, function: ModelFunction, given: Input) -> ClassificationResult:
+    def predict_if_short(
+        self, function: ModelFunction, values: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """Return the outputs for arrays; None if that would wait, or take longer.
+
+        Args:
+            function: The function of a signature.
+            values: Key of an input -> its array.
+
+        Raises:
+            OpError: The values do not fit, or the model failed.
+        """
+        results = self.runner.run_if_short(function, values_for(function, values))
+        return None if results is None else filtered(function, results)
+
+    def classify(
+        self, function: ModelFunction, given: Input, is_wanted: _IsWanted | None = None
+    ) -> ClassificationResult:
         """Return the classes of examples.
 
         Raises:
             OpError: The signature takes no examples, or the model failed.
         """
         values = value_of_examples(function, given)
-        outputs = self.predict(function, values)
+        outputs = self.predict(function, values, is_wanted=is_wanted)
         return classification(outputs, len(next(iter(values.values()))))
 
-    def regress(self, function: ModelFunction, given: Input) -> RegressionResult:
+    def regress(
+        self, function: ModelFunction, given: Input, is_wanted: _IsWanted | None = None
+    ) -> RegressionResult:
         """Return the values of examples.
 
         Raises:
             OpError: The signature takes no examples, or the model failed.
         """
         values = value_of_examples(function, given)
-        outputs = self.predict(function, values)
+        outputs = self.predict(function, values, is_wanted=is_wanted)
         return regression(outputs, len(next(iter(values.values()))))
 
-    def multi_inference(self, request: MultiInferenceRequest) -> MultiInferenceResponse:
+    def multi_inference(
+        self, request: MultiInferenceRequest, is_wanted: _IsWanted | None = None
+    ) -> MultiInferenceResponse:
         """Return the results of several classifiers and regressors on the same examples.
 
         Raises:
@@ -99,8 +123,10 @@ class Inference:
             spec = self.served.spec(task.model_spec.signature_name)
             result = InferenceResult(model_spec=spec)
             if task.method_name == CLASSIFY:
-                result.classification_result.CopyFrom(self.classify(function, request.input))
+                classes = self.classify(function, request.input, is_wanted)
+                result.classification_result.CopyFrom(classes)
             else:
-                result.regression_result.CopyFrom(self.regress(function, request.input))
+                values = self.regress(function, request.input, is_wanted)
+                result.regression_result.CopyFrom(values)
             found.results.append(result)
         return found

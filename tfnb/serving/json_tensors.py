@@ -163,6 +163,8 @@ def _array(value: Any, one: ModelTensor) -> Any:
         if one.dtype == dtypes.string:
             return _array_of_text(value, one)
         array = np.asarray(value)
+        if array.dtype == object and all(type(item) in (int, float) for item in array.flat):
+            array = array.astype(np.float64)  # integers beyond 64 bits
     except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error) as error:
         raise errors.invalid_argument(
             f"The input {one.key!r} takes {one}, but got {_told(value)}: {error}"
@@ -170,8 +172,6 @@ def _array(value: Any, one: ModelTensor) -> Any:
     wanted = np.dtype(one.dtype.as_numpy_dtype)
     if array.size == 0:
         return array.astype(wanted)
-    if array.dtype == object and all(type(item) in (int, float) for item in array.flat):
-        array = array.astype(np.float64)  # integers beyond 64 bits
     kinds = {"b": "b", "i": "iu", "u": "iu"}.get(wanted.kind, "iuf")
     if array.dtype.kind not in kinds or wanted.kind == "c":
         raise errors.invalid_argument(

@@ -57,13 +57,19 @@ class _Request:
 
 
 class _Batch:
-    """Requests that run in one step."""
+    """Requests that run in one step.
 
-    __slots__ = ("is_full", "requests", "rows")
+    Attributes:
+        requests: The requests.
+        rows: The number of their rows.
+        is_complete: Set where no further request can join.
+    """
+
+    __slots__ = ("is_complete", "requests", "rows")
 
     def __init__(self, first: _Request) -> None:
         self.requests, self.rows = [first], first.rows
-        self.is_full = threading.Event()
+        self.is_complete = threading.Event()
 
     def takes(self, one: _Request, size: int) -> bool:
         """Add a request if it fits; return whether it did."""
@@ -78,7 +84,7 @@ class _Batch:
         self.requests.append(one)
         self.rows += one.rows
         if self.rows >= size:
-            self.is_full.set()
+            self.is_complete.set()
         return True
 
 
@@ -150,9 +156,15 @@ class ModelRunner:
 
     # -- steps
 
-    def is_short(self, function: ModelFunction, values: list[Any]) -> bool:
-        """Return whether a step takes less time than the way to another thread."""
-        return self._step_times(function).are_short(values)
+    def run_if_short(self, function: ModelFunction, values: list[Any]) -> list[Any] | None:
+        """Run a step that takes less time than the way to another thread; else return None.
+
+        Raises:
+            OpError: The model failed.
+        """
+        if not self._step_times(function).are_short(values):
+            return None
+        return self._step(function, values)
 
     def run(
         self,
@@ -172,8 +184,9 @@ class ModelRunner:
             DeadlineExceededError: It takes too long.
             OpError: The model failed.
         """
-        if self.is_short(function, values):
-            return self._step(function, values)
+        results = self.run_if_short(function, values)
+        if results is not None:
+            return results
         one = _Request(function, values, is_wanted)
         if self._options.batch_size > 1 and _may_be_joined(function, values):
             one.is_joinable, one.rows = True, len(values[0])
@@ -190,7 +203,11 @@ class ModelRunner:
                     f"The request took longer than {self._options.timeout_s:g} s."
                 ) from None
             if isinstance(found, Exception):
-                raise found
+                try:
+                    raise found
+                finally:
+                    # Its traceback has this frame: the values must not wait for the collector.
+                    del found
             if isinstance(found, list):
                 return found
             batch = found
@@ -214,17 +231,30 @@ class ModelRunner:
             self._waiting.popleft()
         if self._options.batch_wait_s and first.is_joinable and batch.rows < size:
             self._gathering.append(batch)
+        else:
+            batch.is_complete.set()
         return batch
 
     def _lead(self, batch: _Batch) -> None:
-        """Run a batch, in this thread if that is likely to end long before the deadline."""
+        """Run a batch, in this thread if that is likely to end long before the deadline.
+
+        A batch that still gathers is none of these: it waits, and its final size is not known.
+        """
         first = batch.requests[0]
-        if self._step_times(first.function).are_below(
+        if batch.is_complete.is_set() and self._step_times(first.function).are_below(
             self._options.timeout_s, [value for one in batch.requests for value in one.values]
         ):
             self._run_batch(batch)
         else:
+            self._run_elsewhere(batch)
+
+    def _run_elsewhere(self, batch: _Batch) -> None:
+        """Run a batch in a thread of its own."""
+        try:
             self.threads.submit(self._run_batch, batch)
+        except RuntimeError:
+            # None can be started. The turn must be passed on: other requests wait for it.
+            self._run_batch(batch)
 
     def _give_up(self, one: _Request) -> None:
         with self._lock:
@@ -234,13 +264,13 @@ class ModelRunner:
             # The turn may have come at the last moment.
             found = None if one.box.empty() else one.box.get()
         if isinstance(found, _Batch):
-            self.threads.submit(self._run_batch, found)
+            self._run_elsewhere(found)
 
     def _run_batch(self, batch: _Batch) -> None:
         """Run a batch, put the outcomes into the boxes, and pass the turn on."""
         try:
-            if self._options.batch_wait_s and batch.requests[0].is_joinable:
-                batch.is_full.wait(self._options.batch_wait_s)
+            if self._options.batch_wait_s:
+                batch.is_complete.wait(self._options.batch_wait_s)
                 with self._lock:
                     if batch in self._gathering:
                         self._gathering.remove(batch)

@@ -22,7 +22,7 @@ from tfnb.serving.json_tensors import (
     shortest,
     signature_name_of,
 )
-from tfnb.serving.served_model import CLASSIFY, PREDICT, REGRESS, values_for
+from tfnb.serving.served_model import CLASSIFY, PREDICT, REGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -169,10 +169,9 @@ class RestService:
         if len(body) > _SMALL_BYTES:
             return _json_bytes(await self._in_thread(self._predicted, body))
         call = predict_call(body, self._served.function)
-        values = values_for(call.function, call.values)
-        if not self._inference.runner.is_short(call.function, values):
+        outputs = self._inference.predict_if_short(call.function, call.values)
+        if outputs is None:
             return _json_bytes(await self._in_thread(self._answered, call))
-        outputs = self._inference.predict(call.function, call.values)
         if sum(getattr(value, "nbytes", 0) for value in outputs.values()) <= _SMALL_BYTES:
             return _json_bytes(predict_answer(call, outputs))
         return _json_bytes(await self._in_thread(predict_answer, call, outputs))

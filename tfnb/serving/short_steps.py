@@ -1,8 +1,9 @@
 """How long steps take: shorter than their way to another thread, or longer than a request may.
 
-A step runs in the event loop where it delays no other request: its graph has no loops, calls, waits
-or effects, so that the size of its inputs bounds its time; the inputs are small; and its latest
-steps were short. A step that was not sends the function's next steps to threads again.
+A step runs where its request was read, in the event loop for REST, if it delays no other request:
+its graph has no loops, calls, waits or effects, so that the size of its inputs bounds its time; the
+inputs are small; and its latest steps were short. A step that was not lets the function's next
+steps wait for turns again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_INPUT_BYTES = 4096
 _SHORT_S = 3e-4
-# How many short steps in succession a function needs before it runs in the loop.
+# How many short steps in succession a function needs before it runs without a turn.
 _NUM_WANTED = 10
 # A step is likely to end before a deadline that is this many times later than expected.
 _RESERVE = 10
@@ -53,8 +54,8 @@ class StepTimes:
         """Note how long a step took."""
         if seconds > _SHORT_S:
             self._num_wanted = _NUM_WANTED
-        elif self._num_wanted:
-            self._num_wanted -= 1
+        else:  # never below 0, even if two threads note their steps at once
+            self._num_wanted = max(0, self._num_wanted - 1)
         rate = seconds / _size_of(values)
         if self._seconds_for_size is None or rate > self._seconds_for_size:
             self._seconds_for_size = rate

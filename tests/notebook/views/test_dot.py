@@ -49,8 +49,13 @@ def test_a_script_gets_a_digraph_that_prints_its_text(graph: Any) -> None:
     assert isinstance(found, graphviz.Digraph)
     assert repr(found) == found.source.rstrip()
     assert found._repr_mimebundle_() == {"text/plain": repr(found)}
-    found.node("mine")
+    with found.subgraph(name="cluster_mine") as inner:
+        inner.node("mine")
     assert "mine" in found.source
+    other = found.copy()
+    assert repr(other) == repr(found)
+    other.node("only_there")
+    assert "only_there" not in found.source
 
 
 def test_colours_and_shapes_are_those_of_the_views_with_a_legend(graph: Any) -> None:

@@ -31,16 +31,28 @@ class DotPicture(graphviz.Digraph):  # type: ignore[misc]
         is_text: Whether it shows itself as its source, for front ends without pictures.
     """
 
-    def __init__(self, name: str, own_picture: Callable[[], str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        own_picture: Callable[[], str] | None = None,
+        **options: Any,
+    ) -> None:
         """Begin a graph.
 
         Args:
             name: Its name.
             own_picture: Returns tfnb's picture as SVG.
+            **options: As for ``graphviz.Digraph``, which makes copies and subgraphs with them.
         """
-        super().__init__(name=name)
+        super().__init__(name=name, **options)
         self._own_picture = own_picture
         self.is_text = False
+
+    def copy(self) -> DotPicture:
+        """Return a copy, which shows itself likewise."""
+        found: DotPicture = super().copy()
+        found._own_picture, found.is_text = self._own_picture, self.is_text
+        return found
 
     def __repr__(self) -> str:
         return str(self.source).rstrip() if self.is_text else super().__repr__()
