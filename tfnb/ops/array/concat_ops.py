@@ -599,8 +599,9 @@ def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
                 f"input {index} should be a vector, but got shape {shape_text(sizes.shape)}"
             )
     shapes = tuple([tuple(one.tolist()) for one in shape])
-    offsets_of = _offsets if are_short(*shapes) else _offsets.__wrapped__
-    return offsets_of(int(concat_dim), shapes, shape[0].dtype)
+    if not are_short(*shapes):
+        return _offsets.__wrapped__(int(concat_dim), shapes, shape[0].dtype)
+    return _offsets(int(concat_dim), shapes, shape[0].dtype)
 
 
 @lru_cache(maxsize=1024)

@@ -675,8 +675,9 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
     """Return the axes over which the gradients of a broadcasting op are summed."""
     sizes = _as_vectors(s0, s1)
-    axes_of = _gradient_axes if are_short(*sizes) else _gradient_axes.__wrapped__
-    return axes_of(*sizes, s0.dtype.char)
+    if not are_short(*sizes):
+        return _gradient_axes.__wrapped__(*sizes, s0.dtype.char)
+    return _gradient_axes(*sizes, s0.dtype.char)
 
 
 @lru_cache(maxsize=_KEPT)
