@@ -115,6 +115,17 @@ def test_a_constant_vector_is_a_bias(monkeypatch, folded):
     assert folded
 
 
+def test_a_convolution_without_a_bias_stays_one_node(monkeypatch, folded):
+    """A node of one input, or of three, may come next."""
+
+    def build(x, w):
+        y, z = (tf.nn.conv2d(x, w + shift, [1, 1, 1, 1], "SAME") for shift in (0, 1))
+        return [tf.nn.relu(y), tf.slice(z, [0, 1, 1, 0], [-1, 2, 2, -1])]
+
+    check(monkeypatch, build, random(2, 8, 8, 4), random(3, 3, 4, 6))
+    assert not folded
+
+
 def test_what_is_read_elsewhere_stays_a_result(monkeypatch, folded):
     """The convolution, or the sum, has two readers; another activation follows."""
 

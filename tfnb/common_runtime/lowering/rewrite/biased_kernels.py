@@ -139,7 +139,7 @@ class _Finder:
 
     def _is_bias(self, found: type_of_instruction, before: type_of_instruction) -> bool:
         """Return whether a node adds a vector to the last dimension of the result before it."""
-        if not isinstance(found, Compute) or not _is_pure(found):
+        if not isinstance(found, Compute) or not _is_pure(found) or len(found.args) != 2:
             return False
         assert isinstance(before, Compute)
         if found.args[0] != before.results[0]:
