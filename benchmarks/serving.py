@@ -220,9 +220,9 @@ def measure_large(
     """Print the throughput of a model of some milliseconds, by the service and by session.run.
 
     Args:
-        title: What is printed first.
-        build: Builds the model, and returns the values of a request.
-        options: Options of the server.
+      title: what is printed first.
+      build: builds the model, and returns the values of a request.
+      options: options of the server.
     """
     with tf.Graph().as_default():
         rows = build()

@@ -63,6 +63,12 @@ def test_sizes_are_cut_where_it_pays() -> None:
     plans = [piecewise_products.plan_of(*_matrices(size, "f4")) for size in _SIZES]
     expected = ["rows"] * 2 + ["columns"] * 2 + ["inner"] * 2 + ["rows"] + [None] * 5
     assert [plan and plan[0] for plan in plans] == expected
+    for size in (*_SIZES, (64, 4880, 128), (90, 5000, 91), (3, 2_000_000, 2)):
+        (rows, inner, columns), plan = size, piecewise_products.plan_of(*_matrices(size, "f4"))
+        if plan is not None:
+            cut = {"rows": (plan[1], inner, columns), "inner": (rows, plan[1], columns)}
+            one, other, third = cut.get(plan[0], (rows, inner, plan[1]))
+            assert one * other * third <= piecewise_products.MOST_MULTIPLICATIONS
     a, b = _matrices((256, 16, 512), "f4")
     assert piecewise_products.plan_of(np.asfortranarray(a), b) == ("rows", 88)
 

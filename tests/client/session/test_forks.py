@@ -14,7 +14,9 @@ import pytest
 import tfnb as tf
 from tests.forked import LIMIT_S, in_child
 from tests.time_outs import let_time_out
+from tfnb.core.compiled import routines
 from tfnb.core.process import forking, work_sharder
+from tfnb.ops.conv import compiled_conv, compiled_winograd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,6 +165,28 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(sess: tf.Session)
     thread.join(60)
     assert sess.run(y) == 2.0
     assert cell == 0
+
+
+@pytest.mark.slow
+def test_locks_of_compiled_kernels_are_free_in_the_child() -> None:
+    """A convolution may run in a child, whatever other threads of the parent computed."""
+    modules = routines, compiled_conv, compiled_winograd
+    holds, may_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with routines._lock, compiled_conv._lock, compiled_winograd._lock:
+            holds.set()
+            may_go.wait(60)
+
+    def check() -> None:
+        assert not any(module._lock.locked() for module in modules)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    holds.wait(60)
+    in_child(check)
+    may_go.set()
+    thread.join(60)
 
 
 def test_a_lock_given_back_in_time_is_waited_for() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.ops.array import concat_ops, data_flow_ops, shape_ops
 from tfnb.ops.array.concat_ops import concat_offset
 from tfnb.ops.array.data_flow_ops import dynamic_stitch
 from tfnb.ops.array.shape_ops import broadcast_gradient_args, shape_op
@@ -70,3 +71,26 @@ def test_errors_stay_errors() -> None:
             concat_offset.function(np, np.array(3, "i4"), [_vector(1), _vector(1)])
         with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
             dynamic_stitch.function(np, [_vector(-1)], [_vector(1)])
+
+
+def _kept() -> list[int]:
+    """Return how many results are kept."""
+    functions = shape_ops._gradient_axes, concat_ops._offsets
+    counts = [one.cache_info().currsize for one in functions]
+    return [*counts, len(data_flow_ops._STITCHED._results)]
+
+
+def test_large_results_are_not_kept() -> None:
+    """Long vectors, many vectors, and an index that makes a long result."""
+    before = _kept()
+    long, twos = np.ones(17, "i4"), np.full(17, 2, "i4")
+    first, second = broadcast_gradient_args.function(np, long, twos)
+    assert (first.tolist(), second.tolist()) == (list(range(17)), [])
+    offsets = concat_offset.function(np, np.array(0, "i4"), [long, long])
+    assert [one.tolist() for one in offsets] == [[0] * 17, [1] + [0] * 16]
+    offsets = concat_offset.function(np, np.array(0, "i4"), [_vector(7)] * 65)
+    assert [one.tolist() for one in offsets] == [[7 * i] for i in range(65)]
+    assert dynamic_stitch.function(np, [_vector(100)], [_vector(1)]).tolist() == [0] * 100 + [1]
+    places, values = ([_vector(i + shift) for i in range(40)] for shift in (0, 5))
+    assert dynamic_stitch.function(np, places, values).tolist() == list(range(5, 45))
+    assert _kept() == before

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tfnb as tf
 from tests.joined import in_one_test
 from tfnb.core import op_registry
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once, without_routines
+from tfnb.ops.array import compiled_scatter
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.large_arrays import plain_ways
 from tfnb.ops.math.segment_ops import segment_mean, segment_sum
@@ -141,3 +143,33 @@ def test_compiled_segments_have_the_same_bits(
     np.testing.assert_array_equal(found, plain)
     is_number = ~np.isnan(plain)
     np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(plain[is_number]))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+def test_ids_whose_differences_are_too_large_are_refused(dtype: str) -> None:
+    """The type of the ids does not hold their differences, of which none would be negative."""
+    limits = np.iinfo(dtype)
+    ids = np.array([0, limits.max, limits.min, -5, 3], dtype)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not increasing"):
+        segment_sum.function(np, np.ones((5, 2), "f4"), ids)
+
+
+def test_routines_omit_places_outside_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places may change after their check, if they are the value of a variable."""
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    whole, rows = np.zeros((9, 2), "f4"), np.ones((6, 2), "f4")
+    target, places = whole[3:6], np.array([0, 3, -1, 2, 2**62, -(2**62)])
+    numbers, factors = np.array([0, 0, 0, 5, 0, 6]), np.ones(6, "f4")
+    with compiling_at_once():
+        compiled_scatter.combine(target, places, rows, "add")
+        compiled_scatter.add_products(target, places, numbers, factors, rows)
+        HELPER.wait()
+        assert compiled_scatter.combine(target, places, rows, "add")
+        assert whole[:, 0].tolist() == [0, 0, 0, 1, 0, 1, 0, 0, 0]
+        assert compiled_scatter.add_products(target, places, numbers, factors, rows)
+        assert whole[:, 0].tolist() == [0, 0, 0, 2, 0, 2, 0, 0, 0]
+        places[:] = 1
+        numbers[1:4] = 6, -1, 2**62
+        assert compiled_scatter.add_products(target, places, numbers, factors, rows)
+        assert whole[:, 0].tolist() == [0, 0, 0, 2, 2, 2, 0, 0, 0]

@@ -284,3 +284,61 @@ def test_the_routine_keeps_boxes():
     huge = np.array([[-3e38, -3e38, 3e38, 3e38]] * 2, np.float32)
     order = np.array([0, 1])
     assert compiled_suppression.kept_boxes(huge, lambda: order, 2, np.float32(0.5)) is None
+
+
+def test_an_image_that_does_not_exist_is_outside():
+    """The numbers of boxes' images may change after their check, if they are a variable's value."""
+    images, boxes = np.ones((5, 4, 4, 1), np.float32), np.array([[0, 0, 1, 1]] * 4, np.float32)
+    options = {"is_nearest": False, "outside": -2.0}
+    which = np.array([0, 1, -1, 2**31 - 1], np.int32)
+    compiled_crops.crops(images[2:3], boxes, which, (2, 2), **options)
+    HELPER.wait()
+    found = compiled_crops.crops(images[2:3], boxes, which, (2, 2), **options)
+    assert found[..., 0].tolist() == [[[one] * 2] * 2 for one in (1, -2, -2, -2)]
+
+
+SIDE = 2**24 + 4
+"""The number of the last of so many pixels is rounded up as a 32-bit float."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pixels_of_long_images_exist(mode):
+    """The places of resized pixels are inside of their image."""
+    for size in (2, 3):
+        lower, upper, _ = image_resize_ops.neighbours(SIDE, size, *mode)
+        assert 0 <= lower.min() <= upper.max() < SIDE
+    images, size = np.zeros((1, 1, SIDE, 1), np.float32), np.array([1, 2], np.int32)
+    images[..., -1, :] = 3
+    kernel = image_resize_ops.resize_bilinear_op.function
+    np.testing.assert_array_equal(*both(kernel, images, size, **attrs_of(mode)))
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+def test_pixels_of_crops_of_long_images_exist(method):
+    """The last pixel is that at the end, also in the gradient."""
+    images, box = np.zeros((1, 1, SIDE, 1), np.float32), np.array([[0, 0, 0, 1]], np.float32)
+    images[..., -1, :] = 3
+    which = np.zeros(1, np.int32)
+    kernel = image_crop_ops.crop_and_resize_op.function
+    size, options = np.array([1, 2], np.int32), {"method": method, "extrapolation_value": 7.0}
+    for found in both(kernel, images, box, which, size, **options):
+        assert found.reshape(-1).tolist() == [0, 3]
+    kernel = image_crop_ops.crop_and_resize_grad_image.function
+    grads, shape = np.ones((1, 1, 2, 1), np.float32), np.array(images.shape, np.int32)
+    for found in both(kernel, grads, box, which, shape, T=dtypes.float32, method=method):
+        assert found.reshape(-1)[[0, -1]].tolist() == [1, 1]
+        assert found.sum() == 2
+
+
+def test_places_of_pixels_may_be_larger_than_numbers_of_images():
+    """They are computed in 64 bits."""
+    total, pixel = np.zeros((101, 3, 1, 1), np.float32), np.ones((1, 1, 1, 1), np.float32)
+    which, zeros = np.full((1, 1, 1), 100, np.int8), np.zeros((1, 1, 1), np.int8)
+
+    def add():
+        image_resize_ops.add_pixels(total, which, zeros, zeros, pixel)
+
+    add()
+    HELPER.wait()
+    add()
+    assert total[100].reshape(-1).tolist() == [2, 0, 0]

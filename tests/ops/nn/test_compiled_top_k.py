@@ -115,3 +115,15 @@ def test_one_row_alone_is_as_one_of_two(dtype, value):
             )
             for alone, among in zip(one, two, strict=True):
                 np.testing.assert_array_equal(alone, among[:1])
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_nan_comes_before_equal_numbers(count):
+    """A row with NaN has fewer numbers that reach its limit, one with equal numbers has more."""
+    x = np.zeros((2, 40), np.float32)
+    x[0, [3, 9, 11]] = np.nan, 5, 5
+    x[1, [2, 4, 5]] = 4
+    found = check(x[:count], 2)[1].tolist()
+    assert found == [[3, 9], [2, 4]][:count]
+    x[0, 11] = 4
+    assert check(x[:count], 2)[1].tolist() == found

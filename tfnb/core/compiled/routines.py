@@ -14,12 +14,14 @@ left on disk.  It may become ready within a step.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ _is_off = False
 _CALLS_AFTER_REFUSAL = 256
 _routines: list[Routine] = []
 _lock = threading.Lock()
+forking.guard(sys.modules[__name__], "_lock")
 
 
 class Routine:

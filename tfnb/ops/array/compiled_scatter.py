@@ -1,6 +1,8 @@
 """Adding rows into an array, row after row, by compiled routines (``core/compiled/routines.py``).
 
-Rows are added in the order they are given, so that sums have the bits of the plain way.
+Rows are added in the order they are given, so that sums have the bits of the plain way.  The
+routines omit rows whose places are outside of the target: callers check places, but another op may
+write to them meanwhile, if they are the value of a variable.
 """
 
 from __future__ import annotations
@@ -17,13 +19,25 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array
 
 
+def _length(loops: Loops, width: str, *places: tuple[str, str]) -> str:
+    """Return the width of a row, or 0 if one of its places is not below its limit, or negative."""
+    for place, limit in places:
+        is_valid = loops.do("icmp ult i64", place, limit)
+        width = loops.choose("i64", is_valid, width, "0")
+    return width
+
+
 def _write(loops: Loops, operation: str) -> None:
-    """Write the routine; its arrays are target, places and rows, its sizes count and width."""
-    count, width = loops.size(0), loops.size(1)
+    """Write the routine.
+
+    Its arrays are target, places and rows, its sizes count, width, and the rows of the target.
+    """
+    count, width, limit = (loops.size(i) for i in range(3))
     with loops.loop("0", count) as i:
-        target = loops.do("mul i64", loops.load("i64", 1, i), width)
+        place = loops.load("i64", 1, i)
+        target = loops.do("mul i64", place, width)
         source = loops.do("mul i64", i, width)
-        with loops.loop("0", width) as j:
+        with loops.loop("0", _length(loops, width, (place, limit))) as j:
             to, at = (loops.do("add nuw nsw i64", one, j) for one in (target, source))
             found = loops.do(operation, loops.load("float", 0, to), loops.load("float", 2, at))
             loops.store("float", found, 0, to)
@@ -32,14 +46,15 @@ def _write(loops: Loops, operation: str) -> None:
 def _write_products(loops: Loops) -> None:
     """Write the routine that adds products of rows and numbers.
 
-    Its arrays are target, places, numbers of rows, factors and rows, its sizes count and width.
+    Its arrays are target, places, numbers of rows, factors and rows, its sizes count, width, and
+    the rows of the target and of the matrix.
     """
-    count, width = loops.size(0), loops.size(1)
+    count, width, limit, rows = (loops.size(i) for i in range(4))
     with loops.loop("0", count) as i:
-        target = loops.do("mul i64", loops.load("i64", 1, i), width)
-        source = loops.do("mul i64", loops.load("i64", 2, i), width)
+        place, number = (loops.load("i64", array, i) for array in (1, 2))
+        target, source = (loops.do("mul i64", one, width) for one in (place, number))
         factor = loops.load("float", 3, i)
-        with loops.loop("0", width) as j:
+        with loops.loop("0", _length(loops, width, (place, limit), (number, rows))) as j:
             to, at = (loops.do("add nuw nsw i64", one, j) for one in (target, source))
             product = loops.do("fmul float", loops.load("float", 4, at), factor)
             found = loops.do("fadd float", loops.load("float", 0, to), product)
@@ -76,7 +91,7 @@ def combine(target: Array, places: Array, rows: Array, operation: str) -> bool:
     if function is None:
         return False
     count = len(places)
-    sizes = np.array([rows.size > _LARGE, count, rows.size // count], np.int64)
+    sizes = np.array([rows.size > _LARGE, count, rows.size // count, len(target)], np.int64)
     function(target, np.ascontiguousarray(places, np.int64), rows, sizes)
     return True
 
@@ -99,6 +114,6 @@ def add_products(target: Array, places: Array, numbers: Array, factors: Array, r
         return False
     given = [np.ascontiguousarray(one, np.int64) for one in (places, numbers)]
     given += [np.ascontiguousarray(one) for one in (factors, rows)]
-    sizes = np.array([count * width > _LARGE, count, width], np.int64)
+    sizes = np.array([count * width > _LARGE, count, width, len(target), len(rows)], np.int64)
     function(target, *given, sizes)
     return True

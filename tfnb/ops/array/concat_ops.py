@@ -26,7 +26,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.known_results import read_only
+from tfnb.ops.base.known_results import are_short, read_only
 from tfnb.ops.base.opaque_values import array_of, as_scalar, is_opaque
 
 if TYPE_CHECKING:
@@ -598,7 +598,10 @@ def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
             raise errors.invalid_argument(
                 f"input {index} should be a vector, but got shape {shape_text(sizes.shape)}"
             )
-    return _offsets(int(concat_dim), tuple([tuple(one.tolist()) for one in shape]), shape[0].dtype)
+    shapes = tuple([tuple(one.tolist()) for one in shape])
+    if not are_short(*shapes):
+        return _offsets.__wrapped__(int(concat_dim), shapes, shape[0].dtype)
+    return _offsets(int(concat_dim), shapes, shape[0].dtype)
 
 
 @lru_cache(maxsize=1024)

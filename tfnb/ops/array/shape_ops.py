@@ -27,7 +27,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops.array.constant_ops import constant
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.known_results import read_only
+from tfnb.ops.base.known_results import are_short, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def _sizes(value: Array, out_type: DType) -> Array:
     return _short_sizes(value.shape) if out_type is dtypes.int32 else _long_sizes(value.shape)
 
 
-# Shapes recur from step to step, and in all iterations of a loop.  What is kept is read-only.
+# Shapes recur from step to step, and in all iterations of a loop.  Kept arrays are read-only.
 _KEPT = 1024
 
 
@@ -674,7 +674,10 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
     """Return the axes over which the gradients of a broadcasting op are summed."""
-    return _gradient_axes(*_as_vectors(s0, s1), s0.dtype.char)
+    sizes = _as_vectors(s0, s1)
+    if not are_short(*sizes):
+        return _gradient_axes.__wrapped__(*sizes, s0.dtype.char)
+    return _gradient_axes(*sizes, s0.dtype.char)
 
 
 @lru_cache(maxsize=_KEPT)

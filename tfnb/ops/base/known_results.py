@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
     from tfnb.core.kernel_types import Array, Xp
 
-# The most elements of an input, and the most results, that are kept.
-_MOST_ELEMENTS, _MOST_RESULTS = 16, 1024
+# The most inputs, the most elements of an input or a result, and the most results, that are kept.
+_MOST_INPUTS, _MOST_ELEMENTS, _MOST_RESULTS = 64, 16, 1024
+
+
+def are_short(*vectors: Sequence[object]) -> bool:
+    """Return whether the inputs of a function are so few and so short that its result is kept."""
+    return len(vectors) <= _MOST_INPUTS and all(len(one) <= _MOST_ELEMENTS for one in vectors)
 
 
 def read_only(array: Array) -> Array:
@@ -37,8 +42,8 @@ class KnownResults:
         self._results: dict[object, Array] = {}
 
     def get(self, xp: Xp, first: Sequence[Array], second: Sequence[Array]) -> Array:
-        """Return the function's result, kept if all arrays are short vectors of integers."""
-        if xp is not np:
+        """Return the function's result, kept if all arrays are few short vectors of integers."""
+        if xp is not np or len(first) + len(second) > _MOST_INPUTS:
             return self._function(xp, first, second)
         key: list[object] = [len(first)]
         for array in (*first, *second):
@@ -52,7 +57,10 @@ class KnownResults:
         whole = tuple(key)
         found = self._results.get(whole)
         if found is None:
-            found = read_only(self._function(xp, first, second))
+            found = self._function(xp, first, second)
+            if found.size > _MOST_ELEMENTS:  # one index makes a result of any size
+                return found
+            read_only(found)
             if len(self._results) >= _MOST_RESULTS:
                 self._results.clear()
             self._results[whole] = found

@@ -59,7 +59,7 @@ def plan_of(a: Array, b: Array) -> type_of_plan | None:
     if is_in_order and at_once >= _LEAST_ROWS:
         return "rows", _piece(rows, at_once, _ROW_UNIT)
     if rows * columns <= _MOST_SUMMED and inner > max(rows, columns):
-        return "inner", _piece(inner, MOST_MULTIPLICATIONS // (rows * columns), _ROW_UNIT)
+        return "inner", _part_of_sum(inner, rows * columns)
     if at_once >= _LEAST_ROWS:
         suits = inner <= _MOST_INNER or (inner <= _WIDE and columns > _MOST_INNER)
         return ("rows", _piece(rows, at_once, _ROW_UNIT)) if suits else None
@@ -87,9 +87,16 @@ def _is_cut(a: Array, b: Array) -> bool:
 
 
 def _piece(length: int, most: int, unit: int) -> int:
-    """Return the length of equal pieces, a multiple of a number."""
+    """Return the length of equal pieces, a multiple of a number, as the most is."""
     parts = -(-length // most)
     return -(-length // (parts * unit)) * unit
+
+
+def _part_of_sum(inner: int, size: int) -> int:
+    """Return the length of parts of the inner dimension for a result of a size."""
+    # Not above the limit, below which the parts of a result that is divided among threads are, too:
+    # kernels round otherwise on its other side.
+    return _piece(inner, MOST_MULTIPLICATIONS // size // _ROW_UNIT * _ROW_UNIT, _ROW_UNIT)
 
 
 def multiply(a: Array, b: Array, out: Array | None = None) -> Array:
@@ -146,7 +153,7 @@ def multiply_stacks(a: Array, b: Array, out: Array | None = None) -> Array:
             some = slice(first, first + size)
             np.matmul(a[..., some, :], b, out=out[..., some, :])
     elif rows * columns <= _MOST_SUMMED and inner > max(rows, columns):
-        size = _piece(inner, MOST_MULTIPLICATIONS // (rows * columns), _ROW_UNIT)
+        size = _part_of_sum(inner, rows * columns)
         np.matmul(a[..., :size], b[..., :size, :], out=out)
         for first in range(size, inner, size):
             some = slice(first, first + size)

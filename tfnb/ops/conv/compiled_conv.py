@@ -14,6 +14,7 @@ gradient is one convolution for each phase (``conv_kernels.py``), which writes i
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core.compiled.routines import Routine, run_sizes
+from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.compiled_products import LANES, ROWS
 
@@ -196,6 +198,7 @@ _ITEM = 4
 _kept: dict[Any, Places] = {}
 _MOST_BYTES = 1 << 24
 _lock = threading.Lock()
+forking.guard(sys.modules[__name__], "_lock")
 
 
 def places_of(padded: Array, windows: Sequence[Window], target: Array) -> Places:

@@ -8,6 +8,7 @@ matrix products as on the plain way.
 
 from __future__ import annotations
 
+import sys
 import threading
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import numpy as np
 
 from tfnb.core.compiled.llvm_functions import literal
 from tfnb.core.compiled.routines import Routine, run_rows
+from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.base.products import matmul
@@ -369,7 +371,7 @@ def _of_gradients(rows: int, columns: int) -> tuple[Routine, Routine]:
 _NS_OF_PRODUCT, _NS_OF_FAR_PRODUCT, _NS_OF_ELEMENT, _NS_OF_FILTER = 0.019, 0.035, 0.35, 0.4
 _NS_OF_CALL = 8000
 _NEAR_BYTES = 1 << 22
-# What has to be saved: the estimates are not exact.
+# The least part of the time that has to be saved: the estimates are not exact.
 _LEAST_SAVED = 0.1
 # Estimated time of an element of the transformed arrays on the plain way, and of a vector here.
 _SECONDS_OF_ELEMENT, _NS_OF_VECTOR = 1e-9, 60.0
@@ -385,6 +387,7 @@ _MOST_SPARE_BYTES = 1 << 24
 # Larger pieces would keep the memory around them from the system, and take longer to compute.
 _MOST_BYTES_OF_ONE = 1 << 22
 _lock = threading.Lock()
+forking.guard(sys.modules[__name__], "_lock")
 
 
 def _taken(size: int) -> Array:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array
 
 _FEW_CHANNELS = 8
+# The longest side of an image of which floats number all pixels.
+_MOST_PIXELS = 1 << 24
 _HALF = literal(0.5, "float")
 
 
@@ -82,10 +84,10 @@ def _write(loops: Loops, *, is_flat: bool, is_nearest: bool) -> None:
 
     Its arrays are result, images, boxes, the image of each box, the number outside of images, and
     tables of a crop's columns: left and right places, fractions, and which are inside.  Its sizes
-    are the first and the end of the boxes, a crop's rows and columns, and the images' rows, columns
-    and channels.
+    are the first and the end of the boxes, a crop's rows and columns, the images' rows, columns and
+    channels, and the number of images.
     """
-    begin, end, rows, columns, height, width, channels = (loops.size(i) for i in range(7))
+    begin, end, rows, columns, height, width, channels, batch = (loops.size(i) for i in range(8))
     row_size = loops.do("mul i64", width, channels)
     length = loops.do("mul i64", columns, channels)
     outside = loops.load("float", 4, "0")
@@ -128,11 +130,14 @@ def _write(loops: Loops, *, is_flat: bool, is_nearest: bool) -> None:
             else:
                 table(x, "0", found, is_inside)
         image = loops.convert("sext i32", loops.load("i32", 3, box), "i64")
+        # The numbers may be the value of a variable, which another op changes after their check.
+        is_image = loops.do("icmp ult i64", image, batch)
         first_row = loops.do("mul i64", image, height)
         with loops.loop("0", rows) as y:
             number = loops.do("add i64", loops.do("mul i64", box, rows), y)
             target = loops.do("mul i64", number, length)
             place, is_inside = down.position(y)
+            is_inside = loops.do("and i1", is_inside, is_image)
             upper, lower, fraction = _neighbours(loops, place, is_nearest=is_nearest)
             starts = [
                 loops.do("mul i64", loops.do("add i64", first_row, one), row_size)
@@ -180,10 +185,10 @@ def crops(
       is_nearest: whether pixels are copies of the nearest ones.
       outside: the number outside of an image.
     """
-    _, height, width, channels = image.shape
+    batch, height, width, channels = image.shape
     if image.dtype != np.float32 or not image.size or not image.flags.c_contiguous:
         return None
-    if not boxes.size:
+    if not boxes.size or max(height, width) > _MOST_PIXELS:
         return None
     rows, columns = size
     numbers = len(boxes) * rows * columns * channels
@@ -196,7 +201,7 @@ def crops(
     given.append(np.array([outside], np.float32))
     entries = columns * channels if channels < _FEW_CHANNELS else columns
     ns = numbers * _NS_OF_NUMBER
-    sizes = np.array([0, 0, 0, rows, columns, height, width, channels], np.int64)
+    sizes = np.array([0, 0, 0, rows, columns, height, width, channels, batch], np.int64)
 
     def work(first: int, last: int) -> None:
         tables = [np.empty(entries, kind) for kind in (np.int64, np.int64, np.float32, np.int32)]

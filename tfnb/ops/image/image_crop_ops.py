@@ -82,10 +82,12 @@ def _places(first: Array, last: Array, crop: int, length: int) -> _Places:
         place = np.float32(0.5) * (first + last)[:, None] * far
     is_inside = (place >= 0) & (place <= far)
     safe = np.where(is_inside, place, np.float32(0))
-    lower = np.floor(safe)
-    nearest = rounded(safe)
-    upper = np.ceil(safe).astype(np.intp)
-    return _Places(lower.astype(np.intp), upper, safe - lower, nearest, is_inside)
+    floor = np.floor(safe)
+    # As a float, the number of the last pixel may be rounded up.
+    lower, upper, nearest = (
+        np.minimum(one.astype(np.intp), length - 1) for one in (floor, np.ceil(safe), rounded(safe))
+    )
+    return _Places(lower, upper, safe - floor, nearest, is_inside)
 
 
 def _check(boxes: Array, box_ind: Array) -> None:

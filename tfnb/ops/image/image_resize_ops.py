@@ -136,9 +136,9 @@ def neighbours(source: int, target: int, align: bool, half: bool) -> tuple[Array
     """Return the two pixels around each position, and its distance from the first."""
     place = _places(source, target, align, half)
     floor = np.floor(place)
-    lower = np.maximum(floor, 0).astype(np.intp)
-    upper = np.minimum(np.ceil(place), source - 1).astype(np.intp)
-    return np.minimum(lower, source - 1), np.maximum(upper, 0), place - floor
+    # Limited as integers: as a float, the number of the last pixel may be rounded up.
+    lower, upper = (one.astype(np.intp).clip(0, source - 1) for one in (floor, np.ceil(place)))
+    return lower, upper, place - floor
 
 
 @lru_cache(maxsize=32)
@@ -496,10 +496,10 @@ def add_pixels(total: Array, which: Array, rows: Array, columns: Array, values: 
       columns: see `which`.
       values: the pixels, an array of the places' shape and the channels.
     """
-    _, height, width, channels = total.shape
-    places = ((which * height + rows) * width + columns).reshape(-1)
     if not values.size:
         return
+    _, height, width, channels = total.shape
+    places = ((which.astype(np.int64) * height + rows) * width + columns).reshape(-1)
     pixels, flat = values.reshape(-1, channels), total.reshape(-1, channels)
     if not compiled_scatter.combine(flat, places, pixels, "add"):
         np.add.at(total, (which, rows, columns), values)

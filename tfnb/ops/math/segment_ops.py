@@ -73,22 +73,23 @@ def _runs(xp: Xp, segment_ids: Array) -> tuple[Array, Array]:
     """Return the start of each run of equal ids, and its id."""
     if segment_ids.size == 0:
         return segment_ids[:0], segment_ids[:0]
-    steps = segment_ids[1:] - segment_ids[:-1]
+    # Compared, not subtracted: a difference of two ids may be too large for their type.
+    following, former = segment_ids[1:], segment_ids[:-1]
     rows = int(segment_ids[-1]) + 1
     if rows <= 0:
         raise errors.invalid_argument("segment ids must be >= 0")
-    falls = bool((steps < 0).any())
-    if falls or int(segment_ids[0]) < 0:
+    if int(segment_ids[0]) < 0 or bool((following < former).any()):
         # Each id is checked when the next one is read.
-        for one, step in zip(segment_ids.tolist(), [*steps.tolist(), 1]):
-            if step < 0:
+        ids = segment_ids.tolist()
+        for one, other in zip(ids, [*ids[1:], ids[-1] + 1]):
+            if other < one:
                 raise errors.invalid_argument("segment ids are not increasing")
-            if step and not 0 <= one < rows:
+            if other > one and not 0 <= one < rows:
                 raise errors.invalid_argument(
                     f"Segment id {one} out of range [0, {rows}), possibly because 'segment_ids' "
                     "input is not sorted."
                 )
-    starts = xp.concatenate([xp.zeros(1, np.intp), xp.nonzero(steps)[0] + 1])
+    starts = xp.concatenate([xp.zeros(1, np.intp), xp.nonzero(following != former)[0] + 1])
     return starts, segment_ids[starts]
 
 

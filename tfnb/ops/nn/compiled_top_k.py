@@ -114,7 +114,7 @@ _LARGE_NS = 50_000
 def largest(x: Array, count: int) -> tuple[Array, Array] | None:
     """Return the largest numbers of each row, the largest first, and their indices as int32.
 
-    Of equal numbers, those with lower indices come first.  None where the routine does not fit, as
+    Equal numbers are in the order of their indices.  None where the routine does not fit, as
     for NaN, or is not ready.
 
     Args:

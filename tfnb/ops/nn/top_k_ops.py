@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,18 +97,20 @@ def _taken(xp: Xp, x: Array, indices: Array) -> Array:
 def _largest_few(xp: Xp, x: Array, k: int) -> Array:
     """Return indices of the k largest elements of each row, found by partitioning.
 
-    Of equal elements, those with lower indices come first.
+    Equal elements are in the order of their indices; NaN is the largest number.
     """
     size = x.shape[-1]
     rows = x.reshape(-1, size)
     if xp is np and len(rows) == 1 and x.dtype.kind == "f":
-        # Fewer and shorter calls.  NaN is among those that are not chosen, so that there is none.
+        # Fewer and shorter calls.
         row = rows[0]
-        places = (row >= np.partition(row, size - k)[size - k]).nonzero()[0]
+        places = (~(row < np.partition(row, size - k)[size - k])).nonzero()[0]
         if len(places) == k:
-            return places[(-row[places]).argsort(kind="stable")].reshape(*x.shape[:-1], k)
+            places = places[(-row[places]).argsort(kind="stable")]
+            if not math.isnan(row[places[-1]]):  # NaN would be the last one here
+                return places.reshape(*x.shape[:-1], k)
     limit = xp.partition(rows, size - k, axis=-1)[:, size - k, None]
-    reach = rows >= limit
+    reach = ~(rows < limit)  # NaN reaches every limit
     if reach.sum() != rows.shape[0] * k:
         # Which of the elements equal to the k-th belong to the result depends on their order.
         ascending = xp.argsort(x[..., ::-1], axis=-1, kind="stable")

@@ -65,6 +65,9 @@ def _write(loops: Loops) -> None:
                 half = loops.do("lshr i64", length.get(), "1")
                 middle = loops.do("add i64", low.get(), half)
                 is_below = loops.do("fcmp ole double", loops.load("double", 3, middle), wanted)
+                # Whatever the numbers are, the search ends behind the row.
+                is_left = loops.do("icmp sgt i64", length.get(), "0")
+                is_below = loops.do("and i1", is_below, is_left)
                 after = loops.do("add i64", middle, "1")
                 left = loops.do("sub i64", loops.do("sub i64", length.get(), half), "1")
                 low.set(loops.choose("i64", is_below, after, low.get()))
