@@ -137,3 +137,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             f"{len(ended['xfailed'])} differ for a known reason, "
             f"{len(ended['skipped'])} need ops that are not known"
         )
+
+
+@pytest.fixture
+def kernels_at_once(monkeypatch: pytest.MonkeyPatch) -> Generator[None, None, None]:
+    """Compile kernels at their first use, however cheap the plain way is."""
+    from tfnb.core.compiled.routines import compiling_at_once
+
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    with compiling_at_once():
+        yield

@@ -133,7 +133,7 @@ def test_a_tensor_on_its_way_has_one_copy_in_its_own_process() -> None:
 
     request = worker_pb2.RecvTensorRequest(step_id=1, rendezvous_key=key).SerializeToString()
     serve: Any = WorkerService(cast("Any", OneTensor())).handlers["RecvTensor"]
-    serve(request, Context())  # what is made once
+    serve(request, Context())  # fills caches, which are not the tensor's
 
     response, sent = _most_memory(lambda: serve(request, Context()))
     (value, is_dead), received = _most_memory(lambda: received_tensor(response))

@@ -25,7 +25,8 @@ class ServerThreads(Executor):
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
-        self._idle: list[_Box] = []  # of threads without a call; guarded by self._lock
+        # The boxes of threads that have no call; guarded by self._lock.
+        self._idle: list[_Box] = []
         self._is_shut = False  # guarded by self._lock
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -34,7 +34,8 @@ class StepTimes:
     def __init__(self, function: ModelFunction, graph: Graph) -> None:
         self._is_bounded = is_bounded(function, graph)
         self._num_wanted = _NUM_WANTED
-        self._seconds_for_size: float | None = None  # of the slowest step, per unit of _size_of
+        # The seconds of the slowest step, divided by its size (_size_of).
+        self._seconds_for_size: float | None = None
 
     def are_short(self, values: list[Any]) -> bool:
         """Return whether a step with these inputs is short."""

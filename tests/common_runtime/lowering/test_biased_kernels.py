@@ -8,17 +8,11 @@ import pytest
 import tfnb as tf
 from tfnb.common_runtime.lowering.rewrite import compiled_clusters
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once, without_routines
+from tfnb.core.compiled.routines import without_routines
 from tfnb.ops.conv import conv_kernels
 
 pytest.importorskip("llvmlite")
-
-
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiling_at_once():
-        yield
+pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 
 @pytest.fixture(name="folded")

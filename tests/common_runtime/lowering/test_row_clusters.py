@@ -10,17 +10,10 @@ import pytest
 import tfnb as tf
 from tfnb.common_runtime.lowering.rewrite.compiled_clusters import WarmUp
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once
 from tfnb.core.process import work_sharder
 
 pytest.importorskip("llvmlite")
-
-
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiling_at_once():
-        yield
+pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 
 @pytest.fixture(name="clusters")

@@ -6,20 +6,14 @@ import numpy as np
 import pytest
 
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once, without_routines
+from tfnb.core.compiled.routines import without_routines
 from tfnb.core.process import work_sharder
 from tfnb.core.process.records import replace
 from tfnb.ops.conv import compiled_winograd, conv_kernels
 from tfnb.ops.conv.windows import Window
 
 pytest.importorskip("llvmlite")
-
-
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiling_at_once():
-        yield
+pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 
 def window(size, filter_, pads):

@@ -7,7 +7,7 @@ import pytest
 
 from tfnb.core import dtypes
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once, without_routines
+from tfnb.core.compiled.routines import without_routines
 from tfnb.core.process import work_sharder
 from tfnb.ops.image import (
     compiled_crops,
@@ -19,6 +19,7 @@ from tfnb.ops.image import (
 )
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 # Shapes of images, and heights and widths of results.
 RESIZED = [
@@ -32,13 +33,6 @@ RESIZED = [
 ]
 MODES = [(False, False), (True, False), (False, True)]
 NUMBERS = [0.5, np.nan, np.inf, -np.inf]
-
-
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiling_at_once():
-        yield
 
 
 def both(kernel, *given, **attrs):
@@ -298,7 +292,7 @@ def test_an_image_that_does_not_exist_is_outside():
 
 
 SIDE = 2**24 + 4
-"""The number of the last of so many pixels is rounded up as a 32-bit float."""
+"""A 32-bit float rounds up the index of the last pixel of an image this long."""
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,19 +7,13 @@ import pytest
 
 from tfnb.core import dtypes
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once, without_routines
+from tfnb.core.compiled.routines import without_routines
 from tfnb.core.process import work_sharder
 from tfnb.ops.nn import compiled_top_k
 from tfnb.ops.nn.top_k_ops import top_k_v2
 
 pytest.importorskip("llvmlite")
-
-
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiling_at_once():
-        yield
+pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 
 def check(x, k, index_type=dtypes.int32):

@@ -7,22 +7,16 @@ import pytest
 
 from tfnb.core import dtypes
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once, without_routines
+from tfnb.core.compiled.routines import without_routines
 from tfnb.core.process import work_sharder
 from tfnb.ops.random import compiled_classes, random_distributions
 from tfnb.ops.random.philox import Philox
 from tfnb.ops.random.random_ops import classes
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 GENERATOR = Philox.from_seeds(3, 5)
-
-
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiling_at_once():
-        yield
 
 
 def check(logits, samples, dtype=dtypes.int64):

@@ -8,18 +8,11 @@ import pytest
 import tfnb as tf
 from tfnb.core import dtypes
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import compiling_at_once
 from tfnb.ops.random import random_distributions
 from tfnb.ops.random.philox import Philox
 
 pytest.importorskip("llvmlite")
-
-
-@pytest.fixture(autouse=True)
-def _compiles(monkeypatch):
-    monkeypatch.setenv("TFNB_COMPILED", "1")
-    with compiling_at_once():
-        yield
+pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 
 @pytest.mark.parametrize("counter", [0, 2**64 - 7, 2**128 - 3, (5 << 64) + 2**63])

@@ -60,7 +60,7 @@ def add_product(starts: Array, columns: Array, values: Array, dense: Array, out:
     if width >= _WIDE and is_large(np, dense):
         order = np.argsort(lengths, kind="stable")
         lengths = lengths[order]
-        ends = np.flatnonzero(np.diff(lengths, append=-1)) + 1  # of the rows of each length
+        ends = np.flatnonzero(np.diff(lengths, append=-1)) + 1  # where the length changes
         if len(values) >= len(ends) * _LEAST_OF_A_LENGTH:
             _add_by_lengths(starts, columns, values, dense, out, order, lengths, ends.tolist())
             return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LANES = num_lanes()
 _KIND, _MASK = f"<{_LANES} x float>", f"<{_LANES} x i1>"
-# What is known of a kept box: its lower and its higher corner, and its area.
+# The numbers kept for a box: its lower corner, its higher corner and its area.
 _FIELDS = 5
 
 
