@@ -57,6 +57,48 @@ def test_layers_give_variables_and_tensors_by_column() -> None:
         assert weights["bias"] == [tf.get_collection("mine")[-1]]
 
 
+def test_a_linear_model_of_embeddings_has_tensorflows_variables() -> None:
+    """Embeddings are in their column's scope; a second column or model of a name has a number."""
+    fc = tf.feature_column
+    a, b = (fc.categorical_column_with_identity(key, 3) for key in "ab")
+    features = {"a": [[2, -1], [0, 1]], "b": [[0, -1], [-1, -1]]}
+
+    def names_of(columns: list[Any], models: int = 1) -> list[str]:
+        with tf.Graph().as_default():
+            for _ in range(models):
+                fc.linear_model(features, columns)
+            return [v.op.name for v in tf.trainable_variables()]
+
+    assert names_of([fc.embedding_column(a, 2), fc.embedding_column(b, 2)]) == [
+        "linear_model/a_embedding/weights",
+        "linear_model/a_embedding/embedding_weights",
+        "linear_model/b_embedding/weights",
+        "linear_model/b_embedding/embedding_weights",
+        "linear_model/bias_weights",
+    ]
+    assert names_of(fc.shared_embedding_columns([a, b], 2)) == [
+        "linear_model/a_b_shared_embedding/weights",
+        "linear_model/a_b_shared_embedding/embedding_weights",
+        "linear_model/a_b_shared_embedding_1/weights",
+        "linear_model/bias_weights",
+    ]
+    assert names_of([a], models=2) == [
+        "linear_model/a/weights",
+        "linear_model/bias_weights",
+        "linear_model_1/a_1/weights",
+        "linear_model_1/bias_weights",
+    ]
+
+
+def test_a_vocabulary_of_floats_is_refused() -> None:
+    """Features with a vocabulary are strings or integers."""
+    message = "column_name: a dtype must be string or integer"
+    with pytest.raises(ValueError, match=message):
+        tf.feature_column.categorical_column_with_vocabulary_list("a", ("x", "y"), dtype=tf.float32)
+    with pytest.raises(ValueError, match=message):
+        tf.feature_column.categorical_column_with_vocabulary_file("a", "words", 3, dtype=tf.float32)
+
+
 def test_a_wide_and_deep_model_learns() -> None:
     """With parsed examples and columns, the loss decreases."""
     fc = tf.feature_column

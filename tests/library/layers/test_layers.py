@@ -63,19 +63,38 @@ def test_layer_tells_its_variables_and_sizes() -> None:
 
 
 def test_losses_and_updates_know_their_inputs() -> None:
-    """A loss or update is found by the inputs for which it was made."""
+    """A loss or update is found by each tensor that it is computed from."""
+
+    class Counting(tf.layers.Layer):
+        def build(self, input_shape: object) -> None:
+            self.seen = tf.get_variable("seen", ())
+            self.add_loss(lambda: tf.identity(self.seen, name="size"))
+            self.add_update(tf.assign_add(self.seen, 1.0, name="one_more"))
+            self.built = True
+
+        def call(self, inputs: tf.Tensor) -> tf.Tensor:
+            self.add_loss(tf.reduce_sum(inputs, name="total"), inputs=True)
+            self.add_update(tf.no_op(name="nothing"), inputs=inputs)
+            self.add_update(tf.assign_add(self.seen, tf.reduce_sum(inputs), name="count"))
+            return inputs + 1.0
+
+    def found_for(inputs: object) -> tuple[list[str], list[str]]:
+        updates = [op.name.rpartition("/")[2] for op in layer.get_updates_for(inputs)]
+        return updates, [x.op.name.rpartition("/")[2] for x in layer.get_losses_for(inputs)]
+
     with tf.Graph().as_default():
-        x = tf.ones([2, 3])
-        layer = tf.layers.Layer()
-        layer.add_loss(tf.reduce_sum(x), inputs=x)
-        layer.add_loss(lambda: tf.constant(1.0))
-        layer.add_update(tf.no_op(), inputs=x)
-        layer.add_update(tf.no_op())
-        assert len(layer.get_losses_for(x)) == 1
-        assert len(layer.get_losses_for(None)) == 1
-        assert len(layer.losses) == 2
-        assert [layer.updates[1]] == layer.get_updates_for(None)
-        assert len(layer.get_updates_for(x)) == 1
+        x = tf.placeholder(tf.float32, [2])
+        first, layer = x + 1.0, Counting()
+        outputs = layer(first)
+        second = x + 2.0
+        layer(second)
+        assert found_for([x]) == (["count", "count_1"], ["total", "total_1"])
+        assert found_for(first) == (["count"], ["total"])
+        assert found_for([second]) == (["count_1"], ["total_1"])
+        assert found_for(outputs) == ([], [])
+        updates, losses = found_for(None)
+        assert updates == ["one_more", "nothing", "nothing_1"]
+        assert len(losses) == 1
 
 
 @pytest.mark.parametrize(
@@ -83,6 +102,11 @@ def test_losses_and_updates_know_their_inputs() -> None:
     [
         (lambda: tf.layers.Dense(2, units_=1), TypeError, "not understood"),
         (lambda: tf.layers.Dense(-1), ValueError, "positive integer"),
+        (
+            lambda: tf.layers.MaxPooling2D(3, strides=None),
+            ValueError,
+            "Argument `strides` must not be None",
+        ),
         (lambda: tf.layers.Dense(2, "no_such"), ValueError, "Unknown activation function"),
         (lambda: tf.layers.Dense(2, 5), ValueError, "interpret activation"),
         (

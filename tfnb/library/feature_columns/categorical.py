@@ -311,6 +311,7 @@ def categorical_column_with_vocabulary_list(
     _check_others(num_oov_buckets, default_value, key)
     _check_string_or_integer(of_list, f"column_name: {key} vocabulary")
     dtype = of_list if dtype is None else dtypes.as_dtype(dtype)
+    _check_string_or_integer(dtype, f"column_name: {key}")
     if dtype.is_integer != of_list.is_integer:
         raise ValueError(
             f"dtype {dtype} and vocabulary dtype {of_list} do not match, column_name: {key}"
@@ -349,7 +350,7 @@ def categorical_column_with_vocabulary_file(
         raise ValueError(f"Invalid vocabulary_size in {key}.")
     _check_others(num_oov_buckets, default_value, key)
     dtype = dtypes.as_dtype(dtype)
-    _check_string_or_integer(dtype, f"column_name: {key} vocabulary")
+    _check_string_or_integer(dtype, f"column_name: {key}")
     default = -1 if default_value is None else default_value
     path = str(vocabulary_file)
     return VocabularyFileCategoricalColumn(

@@ -22,6 +22,8 @@ from tfnb.ops.math import math_ops
 from tfnb.ops.nn.bias_ops import bias_add
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfnb.framework.tensor_types import CollectionNames, TensorLike, TensorResult, VariableLike
 
 EXPORTS = {"feature_column": ["input_layer", "linear_model"]}
@@ -141,6 +143,7 @@ def linear_model(
             _collections(weight_collections),
             trainable,
             cols_to_vars,
+            _unused_scope_of,
         )
 
 
@@ -175,7 +178,16 @@ def linear_model_layer(
             _collections(None),
             True,
             cols_to_vars,
+            lambda column: column.var_scope_name,
         )
+
+
+def _unused_scope_of(column: Any) -> str:
+    """Return the column's name with the number that makes it new in the scope of the caller."""
+    with variable_scope(
+        None, default_name=column.var_scope_name, auxiliary_name_scope=False
+    ) as scope:
+        return scope.name.rpartition("/")[2]
 
 
 def _linear_columns(feature_columns: Any) -> Any:
@@ -198,14 +210,19 @@ def _linear_sum(
     collections: CollectionNames,
     trainable: bool,
     cols_to_vars: dict[Any, Any] | None,
+    scope_of: Callable[[Any], str],
 ) -> TensorResult:
-    """Return the sum of the weighted columns and a bias, in the current name scope."""
+    """Return the sum of the weighted columns and a bias, in the current name scope.
+
+    ``scope_of`` gives the name of the scope of a column's variables, in that of ``variables``.
+    """
     sums: list[TensorLike] = []
     values = _checked_features(features)
     for column in sorted(columns, key=lambda one: one.name):
+        scope = scope_of(column)
         with (
             variable_scope(variables, auxiliary_name_scope=False),
-            variable_scope(column.var_scope_name, auxiliary_name_scope=False),
+            variable_scope(scope, auxiliary_name_scope=False),
         ):
             weights = get_variable(
                 "weights",
@@ -214,10 +231,10 @@ def _linear_sum(
                 trainable=trainable,
                 collections=collections,
             )
-        with name_scope(column.var_scope_name):
-            sums.append(
-                _weighted_sum(column, values, weights, sparse_combiner, collections, trainable)
-            )
+            with name_scope(scope):
+                sums.append(
+                    _weighted_sum(column, values, weights, sparse_combiner, collections, trainable)
+                )
         if cols_to_vars is not None:
             cols_to_vars[column.original] = _parts(weights)
     _check_batch_sizes(sums, [column.name for column in columns])

@@ -23,6 +23,7 @@ from tfnb.framework.default_graph import get_default_graph
 from tfnb.framework.operation import Operation
 from tfnb.framework.scopes import add_to_collection, name_scope
 from tfnb.framework.structures.nest import flatten, map_structure
+from tfnb.framework.tensor import Tensor
 from tfnb.library.layers.input_spec import InputSpec, assert_input_compatibility
 from tfnb.library.layers.named_functions import initializer_from
 from tfnb.library.variables.partitioned_variable import PartitionedVariable
@@ -121,9 +122,10 @@ class Layer:
         self._trainable_weights: list[Any] = []
         self._non_trainable_weights: list[Any] = []
         self._updates: list[Operation] = []
-        self._update_inputs: list[Any] = []
+        self._update_needs_inputs: list[bool] = []
+        self._call_inputs: TensorLike | None = None  # of the call that is under way
         self._losses: list[TensorLike] = []
-        self._loss_inputs: list[Any] = []
+        self._loss_needs_inputs: list[bool] = []
         self._loss_functions: list[Callable[[], Any]] = []
         if isinstance(name, VariableScope):
             self._base_name: str = name.name
@@ -238,28 +240,15 @@ class Layer:
         return own + [loss for layer in self._nested() for loss in layer.losses]
 
     def get_updates_for(self, inputs: TensorLike) -> list[Operation]:
-        """Return the updates of these inputs; with None those that need no inputs."""
-        if inputs is None:
-            return [u for u, i in zip(self._updates, self._update_inputs, strict=True) if i is None]
-        wanted = {id(value) for value in flatten(inputs)}
-        return [
-            update
-            for update, given in zip(self._updates, self._update_inputs, strict=True)
-            if given is not None and wanted & {id(value) for value in flatten(given)}
-        ]
+        """Return the updates that need any of these inputs; with None those that need none."""
+        return _needing(self._updates, self._update_needs_inputs, inputs)
 
     def get_losses_for(self, inputs: TensorLike) -> list[Nested]:
-        """Return the losses of these inputs; with None those that need no inputs."""
-        pairs = list(zip(self._losses, self._loss_inputs, strict=True))
+        """Return the losses that need any of these inputs; with None those that need none."""
+        found = _needing(self._losses, self._loss_needs_inputs, inputs)
         if inputs is None:
-            made = [function() for function in self._loss_functions]
-            return [x for x, i in pairs if i is None] + [x for x in made if x is not None]
-        wanted = {id(value) for value in flatten(inputs)}
-        return [
-            loss
-            for loss, given in pairs
-            if given is not None and wanted & {id(value) for value in flatten(given)}
-        ]
+            found.extend(x for f in self._loss_functions if (x := f()) is not None)
+        return found
 
     def count_params(self) -> int:
         """Return the number of elements of all its variables.
@@ -303,7 +292,7 @@ class Layer:
                 made = loss()
             elif loss is not None:
                 self._losses.append(loss)
-                self._loss_inputs.append(inputs)
+                self._loss_needs_inputs.append(inputs is not None)
             if made is not None:
                 _add_new_to_collection([made], GraphKeys.REGULARIZATION_LOSSES)
 
@@ -312,12 +301,14 @@ class Layer:
 
         Args:
           updates: ops, tensors, or functions that build them.
-          inputs: the tensors that they are computed from.
+          inputs: the tensors that they are computed from; in a call it is the call's inputs.
         """
+        given = inputs if self._call_inputs is None else self._call_inputs
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             made = update() if callable(update) else update
-            self._updates.append(made if isinstance(made, Operation) else made.op)
-            self._update_inputs.append(inputs)
+            op = made if isinstance(made, Operation) else made.op
+            self._updates.append(op)
+            self._update_needs_inputs.append(op in _reached_from(given))
 
     def add_weight(
         self,
@@ -454,7 +445,11 @@ class Layer:
             if not self.built:
                 self._build_for(inputs)
             assert_input_compatibility(self.input_spec, inputs, self._name)
-            outputs = self.call(inputs, *args, **kwargs)
+            self._call_inputs = inputs
+            try:
+                outputs = self.call(inputs, *args, **kwargs)
+            finally:
+                self._call_inputs = None
             if outputs is None:
                 raise ValueError(
                     f"A layer's `call` method should return a Tensor or a list of Tensors, not "
@@ -499,6 +494,28 @@ class Layer:
             shared = key in ("_scope", "_reusing_scope")
             vars(result)[key] = copy.copy(value) if shared else copy.deepcopy(value, memo)
         return result
+
+
+def _reached_from(inputs: TensorLike) -> set[Any]:
+    """Return the tensors and ops that a graph computes from any of the inputs, and these."""
+    reached = {each for each in flatten(inputs) if isinstance(each, (Operation, Tensor))}
+    waiting = list(reached)
+    while waiting:
+        one = waiting.pop()
+        following = one.outputs if isinstance(one, Operation) else one.consumers()
+        new = [each for each in following if each not in reached]
+        reached.update(new)
+        waiting.extend(new)
+    return reached
+
+
+def _needing(values: list[Any], conditional: list[bool], inputs: TensorLike) -> list[Any]:
+    """Return the conditional values that need an input; with None those that are not."""
+    pairs = zip(values, conditional, strict=True)
+    if inputs is None:
+        return [value for value, needs_inputs in pairs if not needs_inputs]
+    reached = _reached_from(inputs)
+    return [value for value, needs_inputs in pairs if needs_inputs and value in reached]
 
 
 def _as_tensor(value: TensorLike) -> TensorResult:

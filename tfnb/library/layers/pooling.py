@@ -43,7 +43,7 @@ class Pooling(Layer):
 
         Args:
           pool_size: the window's sizes.
-          strides: the steps of the window; the window's sizes if None.
+          strides: the steps of the window.
           padding: "valid" or "same".
           data_format: "channels_last" or "channels_first".
           name: of the layer.
@@ -53,7 +53,7 @@ class Pooling(Layer):
           ValueError: an argument has an invalid value.
         """
         if strides is None:
-            strides = pool_size
+            raise ValueError("Argument `strides` must not be None.")
         super().__init__(name=name, **kwargs)
         self.pool_size = windowed.sizes_of(pool_size, self._rank, "pool_size")
         self.strides = windowed.sizes_of(strides, self._rank, "strides", allow_zero=True)

@@ -30,7 +30,10 @@ def histogram_fixed_width_bins(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> TensorResult:
-    """Return the index of the bin of a range that each value falls into."""
+    """Return the index of the bin of a range that each value falls into.
+
+    The indices are int32: as in TensorFlow, ``dtype`` has no effect.
+    """
     from tfnb.ops.math.comparison_ops import greater
 
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
@@ -47,7 +50,7 @@ def histogram_fixed_width_bins(
         )
         places = floor_op(nbins_float * scaled, name="indices")
         places = cast(clip(places, nbins_float), dtypes.int32)
-        return cast(array_ops.reshape(places, shape), dtype)
+        return array_ops.reshape(places, shape)
 
 
 def clip(places: TensorLike, nbins: TensorLike) -> TensorResult:
