@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfnb.client.public.api import tf
 from tfnb.library.control_flow import control_flow_queries as _queries
@@ -12,18 +12,7 @@ from tfnb.library.control_flow.control_flow_context import (
 )
 from tfnb.library.control_flow.smart_cond import smart_cond as smart_cond
 from tfnb.library.control_flow.while_context import WhileContext as WhileContext
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-def with_dependencies(
-    dependencies: Sequence[Any], output_tensor: Any, name: str | None = None
-) -> Any:
-    """Return a tensor that is there only after the dependencies have run."""
-    with tf.name_scope(name, "control_dependency", [*dependencies, output_tensor]) as scope:
-        with tf.colocate_with(output_tensor), tf.control_dependencies(dependencies):
-            return tf.identity(output_tensor, name=scope)
+from tfnb.library.control_flow.with_dependencies import with_dependencies as with_dependencies
 
 
 def GraphOrParentsInXlaContext(graph: Any) -> bool:
