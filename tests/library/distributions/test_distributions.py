@@ -111,3 +111,33 @@ def test_shapes_that_are_known_while_running_only() -> None:
         assert drawn.shape == (4, 5, 3)
         assert classes.shape == (4, 5, 2)
         assert mode.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("given", "shape"), [(3, [3, 2]), ([3], [3, 2]), ([2, 2], [2, 2, 2])])
+def test_a_sample_shape_of_unknown_rank_is_a_number_or_a_vector(
+    given: list[int] | int, shape: list[int]
+) -> None:
+    """The shape of samples is known when the step runs."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        sizes = tf.placeholder(tf.int32)
+        drawn = tf.distributions.Bernoulli(probs=[0.2, 0.6]).sample(sizes, seed=1)
+        assert list(session.run(drawn, {sizes: given}).shape) == shape
+
+
+def test_the_quantile_of_a_normal_distribution_has_finite_gradients() -> None:
+    """The gradient at the ends is 0, as in TensorFlow."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        p = tf.constant([0.0, 0.25, 1.0], tf.float64)
+        normal = tf.distributions.Normal(np.float64(1.0), np.float64(2.0))
+        values, gradients = session.run([normal.quantile(p), *tf.gradients(normal.quantile(p), p)])
+        np.testing.assert_allclose(values, [-np.inf, 1.0 - 2.0 * 0.6744897501960817, np.inf])
+        np.testing.assert_allclose(gradients, [0.0, 2.0 / 0.3177765726841069, 0.0], rtol=1e-6)
+
+
+def test_a_categorical_distribution_takes_classes_as_floats() -> None:
+    """Classes as floats are the same classes."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        categorical = tf.distributions.Categorical(probs=[[0.2, 0.8], [0.6, 0.4]])
+        found, wanted = session.run([categorical.prob([0.0, 1.0]), categorical.prob([0, 1])])
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_allclose(found, [0.2, 0.4], rtol=1e-6)

@@ -14,6 +14,7 @@ from tfnb.library.distributions.probabilities import checked_class, logits_and_p
 from tfnb.library.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits
 from tfnb.ops.array import array_ops
 from tfnb.ops.array.array_extras import sequence_mask
+from tfnb.ops.array.cast_ops import cast
 from tfnb.ops.math import math_ops
 from tfnb.ops.math.reduction_ops import argmax
 from tfnb.ops.nn.activation_ops import softplus
@@ -232,7 +233,9 @@ class Categorical(Distribution):
         return math_ops.cast(drawn, self.dtype)
 
     def _broadcast(self, event: TensorLike, parameters: TensorLike) -> tuple[Nested, Nested]:
-        """Return a value and the parameters, broadcast to each other."""
+        """Return a value and the parameters, broadcast to each other; floats become integers."""
+        if event.dtype.is_floating:
+            event = cast(event, dtypes.int32)
         shape = parameters.get_shape()
         same = (
             shape.ndims is not None

@@ -292,9 +292,7 @@ class Distribution:
             product = math_ops.reduce_prod(sizes)
         rank = sizes.get_shape().ndims
         if rank is None:
-            is_scalar = math_ops.equal(array_ops.rank(sizes), 0)
-            shape = array_ops.where_v2(is_scalar, [1], array_ops.shape(sizes))
-            return array_ops.reshape(sizes, shape), product
+            return array_ops.reshape(sizes, [-1]), product
         if rank == 0:
             if known is not None:
                 return convert_to_tensor([int(known)], dtype=dtypes.int32, name=name), product
