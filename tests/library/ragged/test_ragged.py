@@ -99,3 +99,44 @@ def test_a_bag_of_words_is_learned() -> None:
         for _ in range(50):
             sess.run(train)
         assert sess.run(loss) < 0.05 * first
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (lambda v: tf.reduce_sum(v, 1), [3, 0, 3]),
+        (lambda v: tf.concat([v, v], 1), [[1, 2, 1, 2], [], [3, 3]]),
+        (lambda v: tf.add(v, 1), [[2, 3], [], [4]]),
+        (lambda v: tf.gather(v, [2, 0]), [[3], [1, 2]]),
+        (lambda v: tf.ragged.stack([v, v]), [[[1, 2], [], [3]]] * 2),
+        (lambda v: tf.ragged.boolean_mask(v, tf.equal(v, 2)), [[2], [], []]),
+        (lambda v: tf.ragged.map_flat_values(tf.negative, v), [[-1, -2], [], [-3]]),
+        (lambda v: tf.gather([5, 6, 7, 8], v), [[6, 7], [], [8]]),
+    ],
+)
+def test_fetched_ragged_values_are_arguments(function: Any, wanted: list[Any]) -> None:
+    """A fetched value may be given to the functions that take a ragged tensor."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = session.run(tf.ragged.constant([[1, 2], [], [3]]))
+        found = session.run(function(value))
+        assert (found.to_list() if hasattr(found, "to_list") else found.tolist()) == wanted
+
+
+def test_a_ragged_value_is_no_tensor() -> None:
+    """The error names the class and what to do."""
+    with tf.Graph().as_default():
+        value = tf.ragged.constant_value([[1, 2], [], [3]])
+        with pytest.raises(TypeError, match="A RaggedTensorValue cannot be converted to a Tensor"):
+            tf.convert_to_tensor(value)
+
+
+def test_segments_of_ragged_rows_are_reduced_position_by_position() -> None:
+    """Rows of one segment are reduced to a row as long as the longest of them."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = tf.ragged.constant([[1, 2], [7], [3, 4, 5]])
+        total = session.run(tf.unsorted_segment_sum(rows, [1, 0, 1], 3))
+        assert total.to_list() == [[7], [4, 6, 5], []]
+        largest = session.run(tf.unsorted_segment_max(rows, [0, 0, 0], 1))
+        assert largest.to_list() == [[7, 4, 5]]
+        with pytest.raises(ValueError, match="segment_ids is ragged and data is not"):
+            tf.unsorted_segment_sum([1, 2, 3], tf.ragged.constant([[0, 1], [1]]), 2)

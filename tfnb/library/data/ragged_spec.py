@@ -206,8 +206,4 @@ def ragged_spec_of(value: TensorLike) -> RaggedTensorSpec:
 
 def as_ragged(value: RaggedTensor | RaggedTensorValue) -> Any:
     """Return a value as a ragged tensor if it is a ragged value, else unchanged."""
-    if isinstance(value, RaggedTensor):
-        return value
-    inner = value.values
-    inner = as_ragged(inner) if isinstance(inner, RaggedTensorValue) else convert_to_tensor(inner)
-    return RaggedTensor.from_row_splits(inner, value.row_splits, validate=False)
+    return value.as_tensor() if isinstance(value, RaggedTensorValue) else value

@@ -77,6 +77,17 @@ def call(
     )
 
 
+def with_tensors_for_values(arguments: Any) -> Any:
+    """Return arguments with a ragged tensor in place of each ragged value, also in lists."""
+    if isinstance(arguments, RaggedTensorValue):
+        return arguments.as_tensor()
+    if type(arguments) in (list, tuple):
+        return type(arguments)(map(with_tensors_for_values, arguments))
+    if type(arguments) is dict:
+        return {name: with_tensors_for_values(value) for name, value in arguments.items()}
+    return arguments
+
+
 def _as_tensor(value: TensorLike) -> TensorResult:
     """Convert lists of numbers to tensors, so that they can be broadcast over rows."""
     is_list = isinstance(value, (list, np.ndarray))
@@ -125,6 +136,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor
     Raises:
       ValueError: no argument is ragged, or the result has another number of values.
     """
+    args, kwargs = with_tensors_for_values(args), with_tensors_for_values(kwargs)
     ragged = [one for one in _leaves((args, kwargs)) if isinstance(one, RaggedTensor)]
     if not ragged:
         return op(*args, **kwargs)
@@ -162,8 +174,6 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor
 
 
 def _leaves(value: TensorLike) -> list[Nested]:
-    if isinstance(value, RaggedTensorValue):
-        return [value]
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -235,10 +245,10 @@ def _aggregate(
             value.row_starts(), value.value_rowids()
         )
         longest = value.bounding_shape(axis=1)
-        found = _by_segments(value.values, places, longest, segments)
+        found = by_segments(value.values, places, longest, segments)
         return expand_dims(found, 0) if keepdims else found
     if axis == 1:
-        found = _by_segments(value.values, value.value_rowids(), value.nrows(), segments)
+        found = by_segments(value.values, value.value_rowids(), value.nrows(), segments)
         return expand_dims(found, 1) if keepdims else found
     return value.with_values(_aggregate(value.values, axis - 1, dense, segments, keepdims))
 
@@ -247,7 +257,7 @@ def _nvals(value: RaggedTensor) -> TensorResult:
     return value.row_splits[-1]
 
 
-def _by_segments(
+def by_segments(
     values: TensorLike, ids: TensorLike, count: TensorLike, segments: Callable[..., Nested]
 ) -> Any:
     """Reduce the values of each segment to one; ragged values are reduced position by position."""
@@ -259,7 +269,7 @@ def _by_segments(
     rows = values.value_rowids()
     places = math_ops.range_(_nvals(values)) - array_ops.gather(values.row_starts(), rows)
     goes_to = array_ops.gather(splits, array_ops.gather(ids, rows)) + places
-    inner = _by_segments(values.values, goes_to, splits[-1], segments)
+    inner = by_segments(values.values, goes_to, splits[-1], segments)
     return RaggedTensor(inner, splits, internal=True)
 
 
@@ -460,7 +470,7 @@ def gather(
                 return ragged_gather_rows(params, indices)
             from tfnb.library.nn.embedding_ops import embedding_lookup
 
-            if isinstance(params, Tensor):
+            if not isinstance(params, (list, tuple)) or not isinstance(params[0], Tensor):
                 return indices.with_flat_values(array_ops.gather(params, indices.flat_values))
             return indices.with_flat_values(embedding_lookup(params, indices.flat_values))
         indices = convert_to_tensor(indices, preferred_dtype=dtypes.int64, name="indices")
@@ -498,6 +508,7 @@ def boolean_mask(
     """
     if axis is not None:
         raise ValueError("axis must be None for a ragged mask")
+    data, mask = with_tensors_for_values((data, mask))
     from tfnb.ops.array.where_ops import boolean_mask as dense_mask
 
     with name_scope(name, "RaggedMask", [data, mask]):
@@ -521,7 +532,7 @@ def boolean_mask(
         inner = boolean_mask(data.values, mask.values)
         if isinstance(mask.values, RaggedTensor):
             return data.with_values(inner)
-        counts = _by_segments(
+        counts = by_segments(
             math_ops.cast(mask.values, mask.row_splits.dtype),
             *(mask.value_rowids(), mask.nrows(), unsorted_segment_sum),
         )

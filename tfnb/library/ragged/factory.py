@@ -296,6 +296,7 @@ def stack(values: TensorLike, axis: int = 0, name: str | None = None) -> TensorR
       axis: the position of the new axis.
       name: of the scope.
     """
+    values = dispatch.with_tensors_for_values(list(values))
     values = [one if isinstance(one, RaggedTensor) else convert_to_tensor(one) for one in values]
     if axis == 0 and all(one.shape.ndims == 1 for one in values):  # of different lengths
         with name_scope(name, "RaggedConcat", values):

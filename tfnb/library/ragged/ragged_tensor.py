@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tfnb.core import dtypes
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor, register_tensor_conversion_function
-from tfnb.framework.dispatch import CompositeTensor
+from tfnb.framework.dispatch import CompositeTensor, Dispatching
 from tfnb.framework.scopes import control_dependencies, name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
 from tfnb.library.control_flow.check_ops import assert_equal, assert_less_equal, assert_non_negative
@@ -38,11 +38,35 @@ if TYPE_CHECKING:
 EXPORTS = {"tf": ["RaggedTensor"], "ragged": ["RaggedTensorValue", "row_splits_to_segment_ids"]}
 
 
-class RaggedTensorValue(NamedTuple):
-    """The fetched value of a :class:`RaggedTensor`, which may also be fed for one."""
+class RaggedTensorValue(Dispatching):
+    """The fetched value of a :class:`RaggedTensor`, which may also be fed for one.
 
-    values: TensorLike
-    row_splits: TensorLike
+    Functions that take ragged tensors take it, too, and return tensors.
+
+    Args:
+      values: the concatenated values of all rows; an array, or a ragged value.
+      row_splits: where each row begins, and where the last one ends; [rows + 1].
+    """
+
+    def __init__(self, values: TensorLike, row_splits: TensorLike) -> None:
+        self.values = values
+        self.row_splits = row_splits
+
+    def as_tensor(self) -> RaggedTensor:
+        """Return the ragged tensor with this value, made of constants."""
+        inner = self.values
+        if isinstance(inner, RaggedTensorValue):
+            inner = inner.as_tensor()
+        return RaggedTensor.from_row_splits(inner, self.row_splits, validate=False)
+
+    def dispatch(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """See :class:`~tfnb.framework.dispatch.Dispatching`."""
+        from tfnb.library.ragged import dispatch
+
+        as_tensors = dispatch.with_tensors_for_values
+        return dispatch.call(function, as_tensors(args), as_tensors(kwargs))
 
     @property
     def flat_values(self) -> TensorResult:
@@ -884,15 +908,15 @@ def same_rows(first: RaggedTensor, second: RaggedTensor) -> RaggedTensor:
 
 
 def _refuse(
-    value: RaggedTensor,
+    value: RaggedTensor | RaggedTensorValue,
     dtype: DTypeLike | None = None,
     name: str | None = None,
     as_ref: bool = False,
 ) -> TensorResult:
     raise TypeError(
-        "A RaggedTensor cannot be converted to a Tensor: use its values, to_tensor(), or "
-        "tf.ragged.map_flat_values"
+        f"A {type(value).__name__} cannot be converted to a Tensor: use its values, to_tensor(), "
+        "or tf.ragged.map_flat_values"
     )
 
 
-register_tensor_conversion_function(RaggedTensor, _refuse, priority=10)
+register_tensor_conversion_function((RaggedTensor, RaggedTensorValue), _refuse, priority=10)

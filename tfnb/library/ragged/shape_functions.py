@@ -13,7 +13,7 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.library.ragged.dispatch import handles, map_flat_values
+from tfnb.library.ragged.dispatch import by_segments, handles, map_flat_values
 from tfnb.library.ragged.gather_rows import ragged_gather_rows
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.ops.array import array_ops
@@ -288,10 +288,13 @@ def _segments(name: str, dense: Callable[..., Nested]) -> None:
     def aggregate(
         data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
     ) -> TensorResult:
-        if not (isinstance(data, RaggedTensor) and isinstance(segment_ids, RaggedTensor)):
-            raise TypeError(
-                "Ragged data and segment_ids must both be ragged, with rows of equal lengths."
+        if not isinstance(data, RaggedTensor):
+            raise ValueError(
+                "segment_ids.shape must be a prefix of data.shape, but segment_ids is ragged and "
+                "data is not."
             )
+        if not isinstance(segment_ids, RaggedTensor):
+            return by_segments(data, segment_ids, num_segments, dense)
         return dense(data.flat_values, segment_ids.flat_values, num_segments)
 
     handles(name)(aggregate)
