@@ -4,8 +4,9 @@
 one parameter server and two workers in processes of their own; their clients take turns, so that a
 busy machine slows all. A row has the medians of the rounds: the time of a step and the processor
 time of the client and the cluster together, which other programs disturb less. The third cluster
-is TensorFlow's, with a master of tfnb: its row has no node on the master's task. The last rows have
-the client in the worker's process, as in scripts that people write.
+is TensorFlow's, with a master of tfnb: its row has no node on the master's task. Further rows have
+the client in the worker's process, as in scripts that people write. The last rows are the floor:
+what grpcio's clients and servers take for the requests of a step, with as many bytes, alone.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ CLUSTERS = {
 WITHOUT_CLIENT = "client in the worker's process"
 NUM_EDGES = 100
 MASTERS_ROW = "training step on the other worker"
+# The bytes of requests and answers that are small, and those of the variables of a training step.
+SMALL, VARIABLES = b"s" * 200, b"v" * 318_000
+BARE_STEPS = 50
+BARE_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
 
 
 def workloads(tf: Any, sess: Any) -> dict[str, tuple[Any, int]]:
@@ -115,6 +120,73 @@ def serve(name: str, spec: dict[str, list[str]], job: str, index: int) -> None:
     server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=index)
     print("up", flush=True)
     server.join()
+
+
+def serve_bare(other: str) -> None:
+    """Be a server of grpcio alone until the process is ended.
+
+    A small request asks for the variables, a large one brings them.
+
+    Args:
+      other: the address of a server that is asked for both, before an answer; "": none.
+    """
+    from tfnb.common_runtime.session import process_state
+    from tfnb.distributed_runtime.grpc_channel import import_grpc
+    from tfnb.distributed_runtime.server_threads import ServerThreads
+
+    grpc = import_grpc()
+    process_state.prepare_for_messages()
+    ask = _bare_method(other) if other else None
+
+    def answer(request: bytes, context: Any) -> bytes:
+        if ask is not None:
+            ask(ask(SMALL))
+            return SMALL
+        return VARIABLES if request == SMALL else SMALL
+
+    handler = grpc.unary_unary_rpc_method_handler(answer)
+    server = grpc.server(ServerThreads("bare"), options=BARE_OPTIONS)
+    server.add_generic_rpc_handlers(
+        [grpc.method_handlers_generic_handler("bare", {"Ask": handler})]
+    )
+    print(server.add_insecure_port("localhost:0"), flush=True)
+    server.start()
+    server.wait_for_termination()
+
+
+def _bare_method(address: str) -> Any:
+    from tfnb.distributed_runtime.grpc_channel import import_grpc
+
+    channel = import_grpc().insecure_channel(address, BARE_OPTIONS)
+    return channel.unary_unary("/bare/Ask")
+
+
+def measure_bare(rounds: int) -> None:
+    """Print what grpcio takes for one request, and for the requests of a training step."""
+    with ExitStack() as stack:
+        servers: list[subprocess.Popen[str]] = []
+        addresses = [""]
+        for _ in range(2):  # the second one asks the first one
+            servers.append(_start(sys.executable, "--bare", addresses[-1]))
+            stack.callback(servers[-1].kill)
+            addresses.append(f"localhost:{_line(servers[-1]).strip()}")
+        for title, address, request in (
+            ("one request", addresses[1], VARIABLES[:1]),
+            ("requests of a training step", addresses[2], SMALL),
+        ):
+            ask = _bare_method(address)
+            found = []
+            for _ in range(rounds + 1):
+                busy, begin = _busy(servers), time.perf_counter()
+                for _ in range(BARE_STEPS):
+                    ask(request)
+                found.append((time.perf_counter() - begin, _busy(servers) - busy))
+            clock, used = (statistics.median(times) / BARE_STEPS * 1e3 for times in zip(*found[1:]))
+            print(f"| grpcio alone, {title} | | {clock:.2f} | | | {used:.2f} | |", flush=True)
+
+
+def _busy(servers: list[subprocess.Popen[str]]) -> float:
+    return time.process_time() + sum(map(_processor_seconds, servers))
 
 
 def _start(python: str, *arguments: str) -> subprocess.Popen[str]:
@@ -238,6 +310,7 @@ def compare(tensorflow: str, rounds: int, titles: list[str]) -> None:
         )
         for title in wanted:
             _print_row(f"{title}, {WITHOUT_CLIENT}", theirs, ours, title, rounds)
+    measure_bare(rounds)
 
 
 def _print_row(text: str, theirs: Cluster, ours: Cluster, title: str, rounds: int) -> None:
@@ -263,6 +336,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="titles of the rows to measure")
     parser.add_argument("--serve", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("--bare", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:
         name, spec, job, index = args.serve
@@ -270,6 +344,8 @@ def main() -> None:
     elif args.measure:
         name, target, *spec = args.measure
         measure(name, target, *map(ast.literal_eval, spec))
+    elif args.bare is not None:
+        serve_bare(args.bare)
     else:
         compare(args.tensorflow, args.rounds, args.only)
 

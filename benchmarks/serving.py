@@ -6,7 +6,9 @@
 The server is a process of its own. Small requests are counted per second of its processor time, so
 that clients on the same machine do not count. Models of some milliseconds are compared with
 ``session.run`` in one and in two threads, by the clock and by processor time; each client is a
-process. ``--batch ROWS`` lets the server join requests. ``--apart`` gives it and session.run
+process. "bare gRPC" is a server of a few lines that takes the same requests, sends as many bytes
+and calls the same ``session.run``: what gRPC costs in Python with such messages, beside a model.
+``--batch ROWS`` lets the server join requests. ``--apart`` gives it and session.run
 one processor, and the clients the others, as clients of other machines do.
 """
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import socket
 import subprocess
@@ -29,6 +32,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 import tfnb as tf
+from tfnb.common_runtime.session import process_state
+from tfnb.core.process.work_sharder import available_processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,23 +41,39 @@ if TYPE_CHECKING:
 _NUM_SMALL = 20_000
 _NUM_LARGE = 40
 _NUM_ROUNDS = 9
-_KINDS = (("gRPC", 1), ("gRPC", 2), ("gRPC", 4), ("gRPC", 8), ("REST", 1), ("REST", 4))
+_SERVICE = "tensorflow.serving.PredictionService"
+_BARE = "bare gRPC"
+_BARE_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.http2.max_frame_size", 2**24 - 1),
+    ("grpc.http2.lookahead_bytes", 2**20),
+)
+_KINDS = (
+    (_BARE, 1),
+    (_BARE, 4),
+    ("gRPC", 1),
+    ("gRPC", 2),
+    ("gRPC", 4),
+    ("gRPC", 8),
+    ("REST", 1),
+    ("REST", 4),
+)
 _CLIENTS = 8
-_TICKS = os.sysconf("SC_CLK_TCK")
 # The processors of clients, if they have their own.
 _CLIENTS_CPUS = "TFNB_BENCHMARK_CLIENTS_CPUS"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Server:
-    """``tfnb serve-model`` in a process."""
+    """``tfnb serve-model`` in a process, or another server that says where it is."""
 
-    def __init__(self, path: str, *options: str) -> None:
-        command = [sys.executable, "-m", "tfnb", "serve-model", path, "--name", "m"]
+    def __init__(self, path: str, *options: str, is_bare: bool = False) -> None:
+        command = ["-m", "tfnb", "serve-model", path, "--name", "m", "--port", "0"]
+        command += ["--rest-port", "0", *options]
+        if is_bare:
+            command = ["-m", "benchmarks.serving", "--bare", path]
         self._process = subprocess.Popen(
-            [*command, "--port", "0", "--rest-port", "0", *options],
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, *command], stdout=subprocess.PIPE, text=True
         )
         assert self._process.stdout is not None
         self.grpc, self.port = "", 0
@@ -66,8 +87,8 @@ class Server:
 
     def processor_s(self) -> float:
         """Return the processor time that it has used."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        # The clock of a process in Linux, which counts nanoseconds where /proc counts ticks.
+        return time.clock_gettime(~self._process.pid << 3 | 2)
 
     def state(self) -> str:
         """Return its memory, threads and open files."""
@@ -203,7 +224,7 @@ def measure_small_grpc(server: Server, title: str) -> None:
 
     def ask(_: int) -> None:
         with grpc.insecure_channel(server.grpc) as channel:
-            call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+            call = channel.unary_unary(f"/{_SERVICE}/Predict")
             for _ in range(_NUM_SMALL // 4 // _CLIENTS):
                 call(data)
 
@@ -227,11 +248,13 @@ def measure_large(
     with tf.Graph().as_default():
         rows = build()
     with written(build) as path, contextlib.ExitStack() as stack:
-        server = Server(path, *options)
+        server, bare = Server(path, *options), Server(path, is_bare=True)
         stack.callback(server.stop)
+        stack.callback(bare.stop)
         model = stack.enter_context(tf.load(path))
         bodies = {"gRPC": _grpc_body(rows), "REST": _rest_body(rows)}
-        addresses = {"gRPC": server.grpc, "REST": str(server.port)}
+        bodies[_BARE] = bodies["gRPC"]
+        addresses = {"gRPC": server.grpc, "REST": str(server.port), _BARE: bare.grpc}
         clients = {
             (kind, number): [
                 stack.enter_context(ClientProcess(kind, addresses[kind], bodies[kind]))
@@ -253,13 +276,14 @@ def measure_large(
                 used = time.process_time() - before
                 found.setdefault(("session.run", threads), []).append((seconds, used, 0.0))
             for key, processes in clients.items():
-                used_before = server.processor_s()
+                asked = bare if key[0] == _BARE else server
+                used_before = asked.processor_s()
                 began = time.perf_counter()
                 for one in processes:
                     one.begin(_NUM_LARGE // len(processes))
                 of_clients = sum(one.end() for one in processes)
                 seconds = time.perf_counter() - began
-                used = server.processor_s() - used_before
+                used = asked.processor_s() - used_before
                 found.setdefault(key, []).append((seconds, used, of_clients))
         _print_large(title, found)
 
@@ -333,7 +357,7 @@ def be_client(kind: str, address: str) -> None:
 
         options = [("grpc.max_receive_message_length", -1)]
         channel = grpc.insecure_channel(address, options=options)
-        call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+        call = channel.unary_unary(f"/{_SERVICE}/Predict")
 
         def ask() -> None:
             call(body)
@@ -343,6 +367,36 @@ def be_client(kind: str, address: str) -> None:
         for _ in range(int(line)):
             ask()
         print(time.process_time() - before, flush=True)
+
+
+def serve_bare(path: str) -> None:
+    """Serve a model with no more than gRPC, until the process is ended.
+
+    The values of a request are its last bytes; the answer is the bytes of the output.
+    """
+    from tfnb.distributed_runtime.grpc_channel import import_grpc
+
+    process_state.prepare_for_messages()
+    grpc = import_grpc()
+    with tf.load(path) as model:
+        (x,) = model.inputs.values()
+        of_row = [size or 1 for size in x.shape.as_list()[1:]]
+        num_bytes = 4 * math.prod(of_row)
+
+        def answer(request: bytes, context: Any) -> bytes:
+            rows = np.frombuffer(request[len(request) % num_bytes :], np.float32)
+            found = model.session.run("y:0", {"x:0": rows.reshape([-1, *of_row])})
+            return bytes(found.tobytes())
+
+        threads = ThreadPoolExecutor(available_processors())
+        handler = grpc.unary_unary_rpc_method_handler(answer)
+        service = grpc.method_handlers_generic_handler(_SERVICE, {"Predict": handler})
+        server = grpc.server(threads, options=_BARE_OPTIONS)
+        server.add_generic_rpc_handlers([service])
+        print(f"gRPC 127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}", flush=True)
+        server.start()
+        print("ready", flush=True)
+        server.wait_for_termination()
 
 
 def _grpc_body(rows: np.ndarray[Any, Any]) -> bytes:
@@ -427,7 +481,11 @@ def main() -> None:
     parser.add_argument("--batch", metavar="ROWS", help="the server joins requests")
     parser.add_argument("--apart", action="store_true", help="clients have their own processors")
     parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--bare", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.bare:
+        serve_bare(options.bare)
+        return
     if options.client:
         be_client(*options.client)
         return

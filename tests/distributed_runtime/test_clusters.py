@@ -19,6 +19,7 @@ from tests.distributed_runtime.clusters import Cluster, cluster_of, run_when_con
 from tests.polling import wait_until
 from tfnb.distributed_runtime import master
 from tfnb.distributed_runtime.worker import Worker
+from tfnb.framework.functions import function
 from tfnb.proto.cluster_pb2 import ClusterDef
 from tfnb.proto.worker_pb2 import CreateWorkerSessionRequest
 
@@ -881,3 +882,52 @@ def test_what_only_a_session_can_name_ends_with_it(own_cluster: Cluster) -> None
             assert sess.run([own.size(), shared.size()]) == [1, count]
             assert len(manager.names()) == 2
         assert [name for _, _, name in manager.names()] == ["shared"]
+
+
+def _number_of_calls() -> Any:
+    """Count by a queue that only this node can name."""
+    queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], shapes=[[]])
+    one = tf.raw_ops.QueueEnqueueV2(handle=queue, components=[tf.constant(1)])
+    with tf.control_dependencies([one]):
+        return tf.raw_ops.QueueSizeV2(handle=queue)
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_what_only_a_function_can_name_ends_with_its_session(
+    own_cluster: Cluster, is_nested: bool
+) -> None:
+    """A queue in the body of a function, or of a function that it calls."""
+    server: Any = own_cluster.servers["worker", 0]
+    manager = server._server.worker.devices.devices[0].resource_manager
+    with tf.Graph().as_default(), tf.device(WORKER), tf.Session(own_cluster.target()) as sess:
+        inner = function.Defun(func_name="inner", noinline=True)(_number_of_calls)
+        outer = function.Defun(func_name="outer", noinline=True)(lambda: inner())
+        number = outer() if is_nested else inner()
+        assert [sess.run(number), sess.run(number)] == [1, 2]
+        assert len(manager.names()) == 1
+    assert manager.names() == []
+
+
+def test_what_only_functions_of_an_iterator_can_name_ends_with_it(own_cluster: Cluster) -> None:
+    """One with a shared name goes on in the next session, unless it begins another data set."""
+    server: Any = own_cluster.servers["worker", 0]
+    manager = server._server.worker.devices.devices[0].resource_manager
+
+    def counted() -> tf.data.Iterator:
+        dataset = tf.data.Dataset.range(9).map(lambda _: _number_of_calls())
+        return tf.data.make_initializable_iterator(dataset, shared_name=shared_name)
+
+    for shared_name, num_left in (("", 0), ("shared", 2)):
+        found = []
+        for is_first in (True, False):
+            with tf.Graph().as_default(), tf.device(WORKER):
+                iterator = counted()
+                item = iterator.get_next()
+                with tf.Session(own_cluster.target()) as sess:
+                    if is_first or not shared_name:
+                        sess.run(iterator.initializer)
+                        sess.run(iterator.initializer)
+                    found += [sess.run(item), sess.run(item)]
+                    assert len(manager.names()) == 2
+            assert len(manager.names()) == num_left
+        assert found == ([1, 2, 3, 4] if shared_name else [1, 2, 1, 2])

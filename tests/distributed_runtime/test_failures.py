@@ -371,3 +371,29 @@ def test_a_message_that_is_too_large_is_refused_before_it_is_read() -> None:
                 assert sess.run(total, {x: np.ones(10)}) == 10
         finally:
             server.stop()
+
+
+def test_a_step_that_ends_early_ends_on_the_only_task_that_runs_it(cluster: Cluster) -> None:
+    """At its deadline, and by the end of its session; steps of others at the same task go on."""
+    servers = {job: cluster.servers[job, 0]._server for job in ("ps", "worker")}
+    with tf.device(PS):
+        queue = tf.FIFOQueue(9, tf.float32, shapes=[[]], shared_name="shared")
+        other = tf.FIFOQueue(9, tf.float32, shapes=[[]], shared_name="other")
+        taken, put, kept = queue.dequeue(), other.enqueue(1.0), other.dequeue()
+
+    with tf.Session(cluster.target()) as sess, tf.Session(cluster.target()) as ended:
+        waiting, of_waiting = _in_thread(lambda: sess.run(kept))
+        closed, of_closed = _in_thread(lambda: ended.run(taken))
+        _wait_until(lambda: servers["ps"].num_steps == 2)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            sess.run(taken, options=tf.RunOptions(timeout_in_ms=200))
+        ended.close()
+        closed.join()
+        _wait_until(lambda: servers["ps"].num_steps == 1)
+        sess.run(put)
+        waiting.join()
+        assert sess.run([put, kept]) == [None, 1.0]
+
+    assert [type(error) for error in of_closed] == [tf.errors.CancelledError]
+    assert of_waiting == []
+    _wait_until(lambda: servers["ps"].num_steps == servers["worker"].num_steps == 0)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.device.device import Device
+from tfnb.core.errors import AbortedError
+from tfnb.core.rendezvous import create_key
 from tfnb.distributed_runtime.worker import Worker
 from tfnb.proto import worker_pb2
+
+if TYPE_CHECKING:
+    from tfnb.distributed_runtime.rendezvous_mgr import RendezvousMgr
 
 TASK = "/job:worker/replica:0/task:0"
 
@@ -100,4 +107,35 @@ def test_sessions_of_masters_that_ended_are_collected() -> None:
     assert worker.collect(idle_s=3600) == 0
     assert worker.collect(idle_s=0) == 2
     assert list(worker._sessions) == [""]
+    worker.close()
+
+
+class _LockBeforeCleanup:
+    """A lock after whose first use a step is cleaned up, as by another thread."""
+
+    def __init__(self, rendezvous_mgr: RendezvousMgr, step_id: int) -> None:
+        self._lock = threading.Lock()
+        self._cleanups = [partial(rendezvous_mgr.cleanup, step_id)]
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._lock.release()
+        if self._cleanups:
+            self._cleanups.pop()()
+
+
+def test_a_request_that_meets_the_cleanup_of_its_step_is_answered() -> None:
+    """It came just before the cleanup, or just after it; in neither case does it wait for ever."""
+    worker = _worker_with_accelerator()
+    mgr = worker.rendezvous_mgr
+    key = create_key(f"{TASK}/device:CPU:0", 1, f"{TASK}/device:CPU:0", "edge", 0, 0)
+    answers: list[BaseException | None] = []
+    mgr._lock = _LockBeforeCleanup(mgr, 7)  # type: ignore[assignment]
+
+    mgr.recv(7, key, lambda error, value, is_dead: answers.append(error))
+
+    assert [type(error) for error in answers] == [AbortedError]
+    assert mgr.num_steps == 0
     worker.close()

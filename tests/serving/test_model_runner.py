@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import threading
 import time
 import weakref
@@ -315,3 +316,11 @@ def test_settings_that_answer_nothing_are_refused() -> None:
     for name in ("num_workers", "batch_size", "max_waiting", "timeout_s"):
         with pytest.raises(ValueError, match=f"{name} is 0"):
             ServingOptions(**{name: 0})
+
+
+def test_as_many_steps_run_at_once_as_the_process_has_processors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of the machine that the process may not use do not count."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    assert ServingOptions().num_workers == 3

@@ -115,6 +115,11 @@ class RegisteredGraph(DirectSession):
         """Return events that those who watch sessions do not get: they get the client's steps."""
         return StepEvents()
 
+    def close(self) -> None:
+        """End all steps, and delete what only functions of this graph can name."""
+        super().close()
+        self._functions.release_all()
+
     def _prepared_for(self, *, in_parts: bool) -> ExecutorsAndKeys:
         """Return what runs a whole step, or one fed and fetched in parts by the rendezvous."""
         with self._preparing:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.core import errors
@@ -57,6 +58,7 @@ class TlsFiles(NamedTuple):
     client_ca: bytes | None = None
 
 
+@cache
 def import_grpc() -> Any:
     """Return the module ``grpc``.
 

@@ -187,11 +187,15 @@ class RendezvousMgr:
     def find(self, step_id: int) -> RemoteRendezvous:
         """Return the rendezvous of a step; make it if there is none."""
         with self._lock:
-            found = self._steps.get(step_id)
-            if found is None:
-                found = RemoteRendezvous(step_id, self._task, self._worker_of, self._groups)
-                self._steps[step_id] = found
-            return found
+            return self._found(step_id)
+
+    def _found(self, step_id: int) -> RemoteRendezvous:
+        """Return the rendezvous of a step, made if there is none; the lock is held."""
+        found = self._steps.get(step_id)
+        if found is None:
+            found = RemoteRendezvous(step_id, self._task, self._worker_of, self._groups)
+            self._steps[step_id] = found
+        return found
 
     @property
     def num_steps(self) -> int:
@@ -201,11 +205,11 @@ class RendezvousMgr:
     def recv(self, step_id: int, key: str, callback: type_of_callback) -> None:
         """Call ``callback`` once a step of this task has left a value, for another task."""
         with self._lock:
-            is_late = step_id in self._cleaned
-        if is_late:  # the master of another task may not know that the step has failed
+            # One look at both: a rendezvous made after the cleanup would wait for ever.
+            rendezvous = None if step_id in self._cleaned else self._found(step_id)
+        if rendezvous is None:  # the master of another task may not know that the step has failed
             callback(errors.aborted(f"Cleanup {step_id}"), None, False)
             return
-        rendezvous = self.find(step_id)
         rendezvous.recv_local_async(key, callback)
         self._drop_if_done(step_id, rendezvous)
 

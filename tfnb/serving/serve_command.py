@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from tfnb.client import safety
 from tfnb.client.command_line.main import Command
 from tfnb.client.command_line.run import UsageError
+from tfnb.core.process.work_sharder import available_processors
 from tfnb.distributed_runtime.grpc_channel import is_of_this_machine
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=int,
-        default=os.cpu_count() or 1,
+        default=available_processors(),
         metavar="N",
-        help="threads that run the model (default: the number of processors)",
+        help="threads that run the model (default: the number of processors that it may use)",
     )
     parser.add_argument(
         "--max-request-mb", type=int, default=64, metavar="MB", help="largest request (default 64)"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from tfnb.core.process.work_sharder import available_processors
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +12,8 @@ class ServingOptions:
     """Limits and settings of a model's service.
 
     Attributes:
-        num_workers: The number of threads that run the model.
+        num_workers: The number of threads that run the model; by default as many as there are
+            processors for this process, since further ones would take turns on a processor.
         batch_size: The maximum number of rows of a step that joins requests; 1: none are joined.
         batch_wait_s: How long a request waits for others to join; 0: it joins those that wait.
         max_waiting: The maximum number of requests that run or wait; further ones are refused.
@@ -21,7 +23,7 @@ class ServingOptions:
         max_connections: The maximum number of connections.
     """
 
-    num_workers: int = os.cpu_count() or 1
+    num_workers: int = field(default_factory=available_processors)
     batch_size: int = 1
     batch_wait_s: float = 0.0
     max_waiting: int = 1024

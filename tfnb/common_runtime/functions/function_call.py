@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from tfnb.common_runtime.executor.run_state import JoinedCall, Named
     from tfnb.common_runtime.optimizer.optimization_registry import PassReport
-    from tfnb.core.op_kernel import FunctionCall, OpKernelContext, type_of_done
+    from tfnb.core.op_kernel import FunctionCall, OpKernel, OpKernelContext, type_of_done
 else:
     debugged_executor = later("tfnb.common_runtime.executor.debugged_executor", in_step=True)
     waiting = later("tfnb.common_runtime.executor.waiting", in_step=True)
@@ -55,6 +55,7 @@ class InstantiatedFunction:
       shares_rendezvous: whether it uses the caller's rendezvous: a body with its own Send and Recv
         needs keys that no other call has.
       reports: the reports of the passes over it.
+      stateful_kernels: its kernels that may own a resource.
       signature_id: its id for observers.
     """
 
@@ -65,12 +66,18 @@ class InstantiatedFunction:
     is_immediate: bool
     shares_rendezvous: bool
     reports: list[PassReport] = field(default_factory=list)
+    stateful_kernels: list[OpKernel] = field(default_factory=list)
     signature_id: int = field(default_factory=new_signature_id)
     _states: tuple[ImmutableExecutorState, ...] = ()
     _pool_choice: PoolChoice | None = None
 
     def __post_init__(self) -> None:
         self._states = tuple(item.executor for item in self.items)
+
+    def release(self) -> None:
+        """Delete the resources that only its kernels can name."""
+        for kernel in self.stateful_kernels:
+            kernel.release()
 
     def states(self, pool: ThreadPool | None) -> Sequence[ImmutableExecutorState]:
         """Return the executor state of each partition, for a thread pool or for one thread."""

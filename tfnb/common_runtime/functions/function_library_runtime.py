@@ -231,10 +231,20 @@ class FunctionLibraryRuntime:
     def release(self, state_handle: str) -> None:
         """Drop the functions that were instantiated for calls with this ``_state_handle``."""
         with self._lock:
-            for key in self._by_state_handle.pop(state_handle, ()):
-                function = self._instances.pop(key, None)
-                if function is not None:
-                    self._items.pop(function.signature_id, None)
+            keys = self._by_state_handle.pop(state_handle, ())
+            found = [self._instances.pop(key) for key in keys if key in self._instances]
+            for function in found:
+                self._items.pop(function.signature_id, None)
+        for function in found:
+            function.release()
+
+    def release_all(self) -> None:
+        """Delete what only kernels of bodies can name; iterators may go on with theirs."""
+        with self._lock:
+            kept = {key for keys in self._by_state_handle.values() for key in keys}
+            found = [one for key, one in self._instances.items() if key not in kept]
+        for function in found:
+            function.release()
 
     def run(
         self,
@@ -461,6 +471,7 @@ class FunctionLibraryRuntime:
             is_immediate=len(items) == 1 and not items[0].executor.has_async,
             shares_rendezvous=body.has_transfers and len(items) == 1,
             reports=body.reports,
+            stateful_kernels=[one for one in kernels.values() if one.definition.is_stateful],
         )
         self._items[function.signature_id] = items
         session.step_events.function_instantiated(

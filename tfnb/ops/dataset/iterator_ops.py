@@ -77,8 +77,11 @@ class IteratorResource:
             old, self._scope, self._iterator = self._scope, scope, iterator
         finally:
             self._end_turn()
-        if old is not None and old.home is not None:
-            old.home.release(old.state_handle)
+        _release(old)
+
+    def close(self) -> None:
+        """Drop the kernels of the functions that the dataset calls."""
+        _release(self._scope)
 
     def get_next(self, ctx: OpKernelContext) -> type_of_next:
         """Yield the next element, or None at the end.
@@ -118,6 +121,11 @@ class IteratorResource:
     def _end_turn(self) -> None:
         self._holder = None
         self._turn.release()
+
+
+def _release(scope: IteratorScope | None) -> None:
+    if scope is not None and scope.home is not None:
+        scope.home.release(scope.state_handle)
 
 
 # ------------------------------------------------------------------------------------------ making
