@@ -255,3 +255,29 @@ def test_a_function_is_mapped_over_the_rows_of_its_arguments():
                 output_shapes=[[], [2]],
                 f=both,
             )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        (([0], 10, 1), r"start must be a scalar, but \[1\]"),
+        ((0, [[10]], 1), r"limit must be a scalar, but \[1, 1\]"),
+        ((0, 10, -1), "Invalid start/limit/delta: 0 10 -1"),
+        ((10, 0, 0), "Invalid start/limit/delta: 10 0 0"),
+    ],
+)
+def test_a_for_loop_with_invalid_bounds_is_refused(
+    bounds: tuple[object, ...], message: str
+) -> None:
+    """The bounds are scalars, and the step goes from the first to the last."""
+
+    @Defun(tf.int32, tf.float32)
+    def body(number: tf.Tensor, total: tf.Tensor) -> tf.Tensor:
+        return tf.cast(number, tf.float32) + total
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        start, limit, delta = bounds
+        body.add_to_graph(tf.get_default_graph())
+        (total,) = functional_ops.for_(start, limit, delta, [0.0], body=_named(body.name))
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            session.run(total)

@@ -377,9 +377,9 @@ def for_(
 ) -> Outputs:
     """Compute state = body(i, state) for each i in range(start, limit, delta)."""
     for name, bound in (("start", start), ("limit", limit), ("delta", delta)):
-        if np.size(bound) != 1:
-            raise errors.invalid_argument(f"{name} must be a scalar")
-    first, last, step = (int(np.asarray(bound).reshape(())) for bound in (start, limit, delta))
+        if np.ndim(bound):
+            raise errors.invalid_argument(f"{name} must be a scalar, but {list(np.shape(bound))}")
+    first, last, step = int(start), int(limit), int(delta)
     if step == 0 or (first > last if step > 0 else first < last):
         raise errors.invalid_argument(f"Invalid start/limit/delta: {first} {last} {step}")
     state: Sequence[Array] = input
