@@ -8,9 +8,8 @@ continues in the result's memory.  Where positions lie, and what is a window, is
 offsets, so that any strides, dilations and number of dimensions fit.  A sum has one order, so that
 the result depends neither on tiles and parts nor on threads.
 
-The filter's gradient has tiles of cells of the filter instead, and its sum goes over positions,
-some hundred at a time: they stay in cache, and a long sum becomes a sum of short ones.  The input's
-gradient is one convolution for each phase (``conv_kernels.py``), which writes its cells.
+The filter's gradient is in ``compiled_filter_gradient.py``; the input's gradient is one convolution
+for each phase (``conv_kernels.py``), which writes its cells.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from functools import lru_cache, partial
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -61,15 +60,18 @@ def write_after(loops: Loops, total: str, bias: str, limits: int) -> str:
     return found
 
 
-def _plus(loops: Loops, index: str, number: int | str) -> str:
+def plus(loops: Loops, index: str, number: int | str) -> str:
+    """Return the sum of two integers."""
     return index if number == 0 else loops.do("add i64", index, str(number))
 
 
-def _times(loops: Loops, index: str, number: int | str) -> str:
+def times(loops: Loops, index: str, number: int | str) -> str:
+    """Return the product of two integers."""
     return loops.do("mul i64", index, str(number))
 
 
-def _least(loops: Loops, one: str, other: str) -> str:
+def least_of(loops: Loops, one: str, other: str) -> str:
+    """Return the smaller one of two integers."""
     return loops.choose("i64", loops.do("icmp slt i64", one, other), one, other)
 
 
@@ -93,28 +95,28 @@ def _write(
     masks = ["" if is_whole else loops.first_lanes(rest, LANES)]
     masks = [""] * (vectors - 1) + masks
     last_part = loops.do("sub i64", parts, "1")
-    groups = _plus(loops, blocks, loops.do("sub i64", at_once, "1"))
+    groups = plus(loops, blocks, loops.do("sub i64", at_once, "1"))
     groups = loops.do("sdiv i64", groups, at_once)
     packed = loops.room("float", _MOST_BLOCKS * _MOST_PACKED * width)
     with loops.loop(begin, end) as unit:
         chunk, group = (loops.do(f"{one} i64", unit, groups) for one in ("sdiv", "srem"))
-        first_block = _times(loops, group, at_once)
-        some = _least(loops, loops.do("sub i64", blocks, first_block), at_once)
-        first = _plus(loops, first_of_all, _times(loops, first_block, width))
-        start = _times(loops, chunk, _times(loops, tiles, positions))
-        left = _plus(loops, loops.do("sub i64", total, start), positions - 1)
-        left = _least(loops, loops.do("sdiv i64", left, str(positions)), tiles)
+        first_block = times(loops, group, at_once)
+        some = least_of(loops, loops.do("sub i64", blocks, first_block), at_once)
+        first = plus(loops, first_of_all, times(loops, first_block, width))
+        start = times(loops, chunk, times(loops, tiles, positions))
+        left = plus(loops, loops.do("sub i64", total, start), positions - 1)
+        left = least_of(loops, loops.do("sdiv i64", left, str(positions)), tiles)
         with loops.loop("0", parts) as number:
-            of_part = [_plus(loops, _times(loops, number, 4), i) for i in range(4)]
+            of_part = [plus(loops, times(loops, number, 4), i) for i in range(4)]
             part = _Part(*(loops.load("i64", 6, place) for place in of_part))
             is_first = loops.do("icmp eq i64", number, "0")
             is_last = loops.do("icmp eq i64", number, last_part)
             _write_copies(loops, part, (length, channels), first, some, packed, masks)
             with loops.loop("0", some) as block, loops.loop("0", left) as tile:
-                here = _plus(loops, first, _times(loops, block, width))
-                own = loops.place("float", packed, _times(loops, block, _MOST_PACKED * width))
+                here = plus(loops, first, times(loops, block, width))
+                own = loops.place("float", packed, times(loops, block, _MOST_PACKED * width))
                 sums = _Sums(loops, masks, is_first)
-                sums.begin(_plus(loops, start, _times(loops, tile, positions)), positions, here)
+                sums.begin(plus(loops, start, times(loops, tile, positions)), positions, here)
                 sums.add(part, own)
                 sums.store(here, is_last if is_biased else "")
 
@@ -129,7 +131,7 @@ class _Part(NamedTuple):
 
     def row(self, loops: Loops, run: str) -> str:
         """Return the number of the first number of a run among those of the part."""
-        return _times(loops, loops.do("sub i64", run, self.begin), self.taken)
+        return times(loops, loops.do("sub i64", run, self.begin), self.taken)
 
 
 def _write_copies(
@@ -155,21 +157,21 @@ def _write_copies(
     length, channels = sizes
     width = len(masks) * LANES
     with loops.loop(part.begin, part.end) as run:
-        row = _plus(loops, _times(loops, run, length), part.skipped)
+        row = plus(loops, times(loops, run, length), part.skipped)
         made = part.row(loops, run)
         with loops.loop("0", part.taken) as i:
-            at = _plus(loops, _times(loops, _plus(loops, row, i), channels), first)
-            to = _times(loops, _plus(loops, made, i), width)
+            at = plus(loops, times(loops, plus(loops, row, i), channels), first)
+            to = times(loops, plus(loops, made, i), width)
             with loops.loop("0", blocks) as block:
-                source = _plus(loops, at, _times(loops, block, width))
-                target = _plus(loops, to, _times(loops, block, _MOST_PACKED * width))
+                source = plus(loops, at, times(loops, block, width))
+                target = plus(loops, to, times(loops, block, _MOST_PACKED * width))
                 # Rows of a filter with many channels lie on pages of their own.
-                ahead = _plus(loops, source, _times(loops, channels, _ROWS_AHEAD))
+                ahead = plus(loops, source, times(loops, channels, ROWS_AHEAD))
                 loops.prefetch("float", "%a2", ahead)
                 for v, mask in enumerate(masks):
-                    place = loops.place("float", "%a2", _plus(loops, source, v * LANES))
+                    place = loops.place("float", "%a2", plus(loops, source, v * LANES))
                     weight = loops.vector_load(place, LANES, mask)
-                    place = loops.place("float", packed, _plus(loops, target, v * LANES))
+                    place = loops.place("float", packed, plus(loops, target, v * LANES))
                     loops.vector_store(weight, place, LANES)
 
 
@@ -196,11 +198,11 @@ class _Sums:
         last = loops.do("sub i64", total, "1")
         for p in range(positions):
             # A tile that has fewer positions computes the last one repeatedly.
-            number = _least(loops, _plus(loops, start, p), last)
+            number = least_of(loops, plus(loops, start, p), last)
             self._seen.append(loops.load("i64", 3, number))
-            target = _plus(loops, loops.load("i64", 4, number), channel)
+            target = plus(loops, loops.load("i64", 4, number), channel)
             places = [
-                loops.place("float", "%a0", _plus(loops, target, v * LANES))
+                loops.place("float", "%a0", plus(loops, target, v * LANES))
                 for v in range(len(self._masks))
             ]
             self._targets.append(places)
@@ -217,16 +219,15 @@ class _Sums:
         """Add the products of a part of the window with its copy of the filter."""
         loops, kind, vectors = self._loops, self._kind, len(self._masks)
         with loops.loop(part.begin, part.end) as run:
-            offset = _plus(loops, loops.load("i64", 5, run), part.skipped)
+            offset = plus(loops, loops.load("i64", 5, run), part.skipped)
             made = part.row(loops, run)
             bases = [
-                loops.place("float", "%a1", _plus(loops, place, offset)) for place in self._seen
+                loops.place("float", "%a1", plus(loops, place, offset)) for place in self._seen
             ]
             with loops.loop("0", part.taken) as i:
-                at = _times(loops, _plus(loops, made, i), vectors * LANES)
+                at = times(loops, plus(loops, made, i), vectors * LANES)
                 places = [
-                    loops.place("float", packed, _plus(loops, at, v * LANES))
-                    for v in range(vectors)
+                    loops.place("float", packed, plus(loops, at, v * LANES)) for v in range(vectors)
                 ]
                 weights = [loops.vector_load(place, LANES) for place in places]
                 for base, of_position in zip(bases, self._sums, strict=True):
@@ -244,7 +245,7 @@ class _Sums:
             for v, (place, mask) in enumerate(zip(places, self._masks, strict=True)):
                 found = of_position[v].get()
                 if is_last:
-                    at = loops.place("float", "%a7", _plus(loops, channel, v * LANES))
+                    at = loops.place("float", "%a7", plus(loops, channel, v * LANES))
                     whole = write_after(loops, found, loops.vector_load(at, LANES, mask), 8)
                     found = loops.choose(self._kind, is_last, whole, found)
                 loops.vector_store(found, place, LANES, mask)
@@ -257,8 +258,8 @@ _MOST_PACKED = {16: 128, 8: 256}[LANES]
 _MOST_TILES = 32
 # The most blocks of channels whose numbers of the filter are copied at once: they lie side by side.
 _MOST_BLOCKS = 4
-# The rows of the filter between the one that is copied and one that is requested from memory.
-_ROWS_AHEAD = 12
+ROWS_AHEAD: Final = 12
+"""The rows between the one that is copied and one that is requested from memory."""
 # The fewest units of a convolution, where it has as many blocks.
 _LEAST_UNITS = 8
 
@@ -295,25 +296,15 @@ _ROUTINES = {
     for is_biased in (False, True)
     for is_whole in (False, True)
 }
-# Estimates of the plain way, and of a multiplication here.
-_SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 30e-6, 1.5e-11
-_NS_OF_PRODUCT = 0.01
+SECONDS_OF_CALL: Final = 30e-6
+SECONDS_OF_PRODUCT: Final = 1.5e-11
+"""Estimates of the plain way: of a call, and of a multiplication."""
+NS_OF_PRODUCT: Final = 0.01
+"""An estimate of a multiplication here."""
 
 
-@lru_cache(maxsize=256)
-def _blocks(channels: int) -> tuple[tuple[int, int, int], ...]:
-    """Return (number of the routine, first channel, channels of its last vector) of each call."""
-    left, first, found = -(-channels // LANES), 0, []
-    calls = -(-left // len(ROWS))
-    for call in range(calls, 0, -1):
-        count = -(-left // call)
-        rest = min(LANES, channels - first - (count - 1) * LANES)
-        found.append((count - 1, first, rest))
-        left, first = left - count, first + count * LANES
-    return tuple(found)
-
-
-_MOST_POSITIONS = max(ROWS)
+MOST_POSITIONS = max(ROWS)
+"""The most positions of a tile, and cells of a tile of a filter's gradient."""
 
 
 def offsets(counts: tuple[int, ...], strides: tuple[int, ...], least: int = 1) -> NDArray[np.int64]:
@@ -351,9 +342,9 @@ class Places:
         counts = (shape[0], *(w.output for w in windows))
         steps = [s * w.stride for s, w in zip(within[1:-1], windows, strict=True)]
         self.count = math.prod(counts)
-        self.seen = offsets(counts, (within[0], *steps), _MOST_POSITIONS)
+        self.seen = offsets(counts, (within[0], *steps), MOST_POSITIONS)
         to = tuple(one // _ITEM for one in target_strides[:-1])
-        self.targets = offsets(counts, to, _MOST_POSITIONS)
+        self.targets = offsets(counts, to, MOST_POSITIONS)
         # Cells of the last dimension are a run, unless windows skip some.
         sizes = tuple(w.filter for w in windows)
         across = tuple(s * w.dilation for s, w in zip(within[1:-1], windows, strict=True))
@@ -387,66 +378,7 @@ def places_of(padded: Array, windows: Sequence[Window], target: Array) -> Places
 
 
 SUMMED = 256
-"""Positions that a sum adds before it is added to the result."""
-
-
-def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
-    """Write the routine of the filter's gradient for a number of vectors.
-
-    Its arrays are result, padded input, gradient of the output, and offsets of the filter's cells
-    in the input, of positions in the input, and of positions in the gradient.  Its sizes are the
-    first tile, the end of the tiles, the number of positions, of output channels, the first one
-    here, and how many there are in the last vector.
-    """
-    begin, end, total, channels, first, rest = (loops.size(i) for i in range(6))
-    kind = f"<{LANES} x float>"
-    mask = loops.first_lanes(rest, LANES)
-    parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
-    with loops.loop("0", parts) as part, loops.loop(begin, end) as tile:
-        here = loops.do("mul nuw nsw i64", part, str(SUMMED))
-        there = loops.do("add i64", here, str(SUMMED))
-        there = loops.choose("i64", loops.do("icmp slt i64", there, total), there, total)
-        start = loops.do("mul nuw nsw i64", tile, str(positions))
-        numbers = [loops.do("add i64", start, str(p)) for p in range(positions)]
-        bases = [loops.place("float", "%a1", loops.load("i64", 3, one)) for one in numbers]
-        sums = [
-            [loops.variable(kind, "zeroinitializer") for _ in range(vectors)]
-            for _ in range(positions)
-        ]
-        with loops.loop(here, there) as i:
-            seen = loops.load("i64", 4, i)
-            at = loops.do("add i64", loops.load("i64", 5, i), first)
-            rows = [
-                loops.vector_load(
-                    loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
-                    LANES,
-                    mask if v == vectors - 1 else "",
-                )
-                for v in range(vectors)
-            ]
-            for base, of_cell in zip(bases, sums, strict=True):
-                number = loops.do("load float,", f"ptr {loops.place('float', base, seen)}")
-                spread = loops.splat("float", number, LANES)
-                for row, total_of in zip(rows, of_cell, strict=True):
-                    product = loops.do(f"fmul contract {kind}", spread, row)
-                    total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
-        for number, of_cell in zip(numbers, sums, strict=True):
-            target = loops.do("add i64", loops.do("mul i64", number, channels), first)
-            for v, total_of in enumerate(of_cell):
-                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
-                some = mask if v == vectors - 1 else ""
-                grown = loops.do(
-                    f"fadd {kind}", loops.vector_load(place, LANES, some), total_of.get()
-                )
-                loops.vector_store(grown, place, LANES, some)
-
-
-# Each cell of a tile has a pointer of its own: with more of them, they do not stay in registers.
-_FILTER_ROWS = tuple(rows if number == 0 else min(rows, 8) for number, rows in enumerate(ROWS))
-_FILTER_ROUTINES = [
-    Routine(6, partial(_write_filter, vectors=number + 1, positions=positions))
-    for number, positions in enumerate(_FILTER_ROWS)
-]
+"""Positions that the sum of a filter's gradient adds before it is added to the result."""
 
 
 def cell_offsets(runs: NDArray[np.int64], length: int, least: int) -> NDArray[np.int64]:
@@ -473,15 +405,6 @@ def lies_close(x: Array) -> Array:
     """Return images of which the channels lie close to each other."""
     is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
     return x if is_close else np.ascontiguousarray(x)
-
-
-def _functions(
-    routines: Sequence[Routine], channels: int, seconds: float
-) -> list[Callable[..., None]] | None:
-    """Return the functions that compute all channels; None if one of them is not ready."""
-    # All are asked, so that they are compiled one right after the other.
-    found = [routines[block[0]].find(seconds) for block in _blocks(channels)]
-    return None if None in found else found  # type: ignore[return-value]
 
 
 # Elements from which on filling the borders is faster than filling everything.
@@ -621,7 +544,7 @@ def convolve(
     shape = kernel.shape
     products = len(x) * math.prod([w.output for w in windows]) * kernel.size
     is_biased = after is not None
-    seconds = _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT
+    seconds = SECONDS_OF_CALL + products * SECONDS_OF_PRODUCT
     # All are asked, so that they are compiled one right after the other.
     functions = [
         _ROUTINES[is_biased, last == LANES][number].find(seconds)
@@ -648,38 +571,5 @@ def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[typ
         at_once = max(1, min(_MOST_BLOCKS, chunks * blocks // _LEAST_UNITS))
         sizes = (*numbers, channels, first, blocks, at_once, last)
         units = chunks * -(-blocks // at_once)
-        calls.append((units, at_once * products * _NS_OF_PRODUCT, sizes))
+        calls.append((units, at_once * products * NS_OF_PRODUCT, sizes))
     return [places.seen, places.targets, places.runs, parts], calls
-
-
-def filter_gradient(
-    x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
-) -> Array | None:
-    """Return the gradient of a convolution's filter; None if the routines are not ready."""
-    channels, cells = filter_shape[-1], math.prod(filter_shape[:-1])
-    seconds = _SECONDS_OF_CALL + out_backprop.size * cells * _SECONDS_OF_PRODUCT
-    functions = _functions(_FILTER_ROUTINES, channels, seconds)
-    if functions is None:
-        return None
-    came = lies_close(out_backprop)
-    tables = partial(_filter_calls, cells, channels, came.size)
-    plan = plan_of(("filter", came.shape), x, windows, came, tables)
-    # The last rows belong to no cell: they complete the last tile.
-    grad = np.zeros((cells + _MOST_POSITIONS, channels), np.float32)
-    plan.run(functions, grad, plan.padded(x), came)
-    return grad[:cells].reshape(tuple(filter_shape))
-
-
-def _filter_calls(
-    cells: int, channels: int, size: int, places: Places
-) -> tuple[list[Array], list[type_of_call]]:
-    """Return the tables and the calls of a filter's gradient."""
-    count = size // channels
-    calls: list[type_of_call] = []
-    for number, first, rest in _blocks(channels):
-        positions = _FILTER_ROWS[number]
-        ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
-        sizes = (count, channels, first, rest)
-        calls.append((-(-cells // positions), ns, sizes))
-    of_cells = cell_offsets(places.runs, places.length, cells + _MOST_POSITIONS)
-    return [of_cells, places.seen, places.targets], calls

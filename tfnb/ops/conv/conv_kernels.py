@@ -27,7 +27,7 @@ from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.piecewise_products import multiply_of
-from tfnb.ops.conv import compiled_conv, compiled_winograd, winograd
+from tfnb.ops.conv import compiled_conv, compiled_filter_gradient, compiled_winograd, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def _compiled_filter_gradient(
         found = compiled_winograd.filter_gradient(x, out_backprop, filter_shape, windows)
         if found is None or np.isfinite(found).all():
             return found
-    return compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+    return compiled_filter_gradient.filter_gradient(x, out_backprop, filter_shape, windows)
 
 
 def backprop_filter(
