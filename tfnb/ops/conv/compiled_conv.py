@@ -42,17 +42,64 @@ if TYPE_CHECKING:
     type_of_tables = Callable[[Any], tuple[list[Array], list[type_of_call]]]
 
 
-def write_after(loops: Loops, total: str, bias: str, limits: int) -> str:
-    """Write what follows a convolution: the addition of a vector, and limits, which NaN passes.
+class After(NamedTuple):
+    """What follows a convolution in the same pass.
+
+    Attributes:
+      form: "biased" or "normed".
+      rows: numbers of each output channel: what is added; for the latter also what is subtracted
+        then, the factor, and what is added to the product.
+      limits: the smallest and the largest result, which NaN passes.
+    """
+
+    form: str
+    rows: Array
+    limits: Array
+
+
+def after_of(
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    channels: int,
+) -> After | None:
+    """Return the form of what follows a convolution; None if it is not for all channels in float32.
+
+    Args:
+      bias: is added first, if there is one.
+      norm: what is subtracted then, a factor, and what is added to the product, if there are any.
+      limits: the smallest and the largest result.
+      channels: the number of output channels.
+    """
+    given = [one for one in (bias, *(norm or ())) if one is not None]
+    if any(one.shape != (channels,) or one.dtype != np.float32 for one in given):
+        return None
+    bounds = np.array(limits, np.float32)
+    if norm is None:
+        return After("biased", np.ascontiguousarray(bias), bounds)
+    rows = np.empty((4, channels), np.float32)
+    rows[0] = -0.0 if bias is None else bias  # which changes no number
+    rows[1], rows[2], rows[3] = norm
+    return After("normed", rows, bounds)
+
+
+def write_after(
+    loops: Loops, form: str, total: str, load: Callable[[int], str], limits: int
+) -> str:
+    """Write what follows a convolution; see :class:`After`.
 
     Args:
       loops: the function under construction.
+      form: see `After`.
       total: a vector of sums.
-      bias: a vector of the bias.
-      limits: the number of the array with the smallest and the largest result.
+      load: writes the load of a vector of a row of `After.rows`.
+      limits: the number of the array `After.limits`.
     """
     kind = f"<{LANES} x float>"
-    found = loops.do(f"fadd {kind}", total, bias)
+    found = loops.do(f"fadd {kind}", total, load(0))
+    if form == "normed":
+        for row, operation in enumerate(("fsub", "fmul", "fadd"), 1):
+            found = loops.do(f"{operation} {kind}", found, load(row))
     for place, test in (("0", "olt"), ("1", "ogt")):
         limit = loops.splat("float", loops.load("float", limits, place), LANES)
         is_out = loops.do(f"fcmp {test} {kind}", found, limit)
@@ -75,17 +122,15 @@ def least_of(loops: Loops, one: str, other: str) -> str:
     return loops.choose("i64", loops.do("icmp slt i64", one, other), one, other)
 
 
-def _write(
-    loops: Loops, vectors: int, positions: int, *, is_whole: bool, is_biased: bool = False
-) -> None:
+def _write(loops: Loops, vectors: int, positions: int, *, is_whole: bool, form: str = "") -> None:
     """Write the routine for a number of vectors, of which the last may have fewer channels.
 
     Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
     in the result, and of the runs of a window, and the parts of the sum: see `_parts_of_sum`.  Its
     sizes are the first unit, the end of the units, the number of positions, of tiles in a chunk, of
     parts, of numbers in a run, the number of output channels, the first one here, the blocks of
-    them, those of a group, and how many channels there are in the last vector.  A biased one has
-    two more arrays behind the parts: see :func:`write_after`.  A unit is a chunk of tiles for a
+    them, those of a group, and how many channels there are in the last vector.  With a form
+    it has two more arrays behind the parts: see :class:`After`.  A unit is a chunk of tiles for a
     group of blocks.
     """
     begin, end, total, tiles, parts, length, channels, first_of_all, blocks, at_once, rest = (
@@ -118,7 +163,7 @@ def _write(
                 sums = _Sums(loops, masks, is_first)
                 sums.begin(plus(loops, start, times(loops, tile, positions)), positions, here)
                 sums.add(part, own)
-                sums.store(here, is_last if is_biased else "")
+                sums.store(here, is_last, form)
 
 
 class _Part(NamedTuple):
@@ -237,16 +282,21 @@ class _Sums:
                         product = loops.do(f"fmul contract {kind}", spread, weight)
                         total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
 
-    def store(self, channel: str, is_last: str) -> None:
-        """Store the sums; a part for which `is_last` holds adds a bias from a channel on."""
+    def store(self, channel: str, is_last: str, form: str) -> None:
+        """Store the sums from a channel on; see `After` for what follows the last part."""
         loops = self._loops
+        channels = loops.size(6)
         # After all loads: positions may be there twice.
         for of_position, places in zip(self._sums, self._targets, strict=True):
             for v, (place, mask) in enumerate(zip(places, self._masks, strict=True)):
                 found = of_position[v].get()
-                if is_last:
-                    at = loops.place("float", "%a7", plus(loops, channel, v * LANES))
-                    whole = write_after(loops, found, loops.vector_load(at, LANES, mask), 8)
+                if form:
+
+                    def load(row: int, first: int = v * LANES, some: str = mask) -> str:
+                        at = plus(loops, plus(loops, channel, first), times(loops, channels, row))
+                        return loops.vector_load(loops.place("float", "%a7", at), LANES, some)
+
+                    whole = write_after(loops, form, found, load, 8)
                     found = loops.choose(self._kind, is_last, whole, found)
                 loops.vector_store(found, place, LANES, mask)
 
@@ -283,17 +333,17 @@ def _parts_of_sum(runs: int, length: int) -> NDArray[np.int64]:
     return np.array(found, np.int64).reshape(-1)
 
 
-def _routine(number: int, *, is_whole: bool, is_biased: bool) -> Routine:
+def _routine(number: int, *, is_whole: bool, form: str) -> Routine:
     write = partial(_write, vectors=number + 1, positions=ROWS[number], is_whole=is_whole)
-    return Routine(9 if is_biased else 7, partial(write, is_biased=is_biased))
+    return Routine(9 if form else 7, partial(write, form=form))
 
 
-# By whether there is a bias, and all vectors are full; then by the number of vectors.
+# By what follows, and whether all vectors are full; then by the number of vectors.
 _ROUTINES = {
-    (is_biased, is_whole): [
-        _routine(number, is_biased=is_biased, is_whole=is_whole) for number in range(len(ROWS))
+    (form, is_whole): [
+        _routine(number, form=form, is_whole=is_whole) for number in range(len(ROWS))
     ]
-    for is_biased in (False, True)
+    for form in ("", "biased", "normed")
     for is_whole in (False, True)
 }
 SECONDS_OF_CALL: Final = 30e-6
@@ -530,7 +580,7 @@ def convolve(
     kernel: Array,
     windows: Sequence[Window],
     out: Array,
-    after: tuple[Array, Array] | None = None,
+    after: After | None = None,
 ) -> bool:
     """Compute a convolution; return whether the routines are ready.
 
@@ -539,22 +589,22 @@ def convolve(
       kernel: the filter, [sizes..., channels, output channels].
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
-      after: a vector that is added to the result, and its limits then.
+      after: what follows, if anything does.
     """
     shape = kernel.shape
     products = len(x) * math.prod([w.output for w in windows]) * kernel.size
-    is_biased = after is not None
+    form = after.form if after else ""
     seconds = SECONDS_OF_CALL + products * SECONDS_OF_PRODUCT
     # All are asked, so that they are compiled one right after the other.
     functions = [
-        _ROUTINES[is_biased, last == LANES][number].find(seconds)
+        _ROUTINES[form, last == LANES][number].find(seconds)
         for number, _, _, last in column_blocks(shape[-1])
     ]
     if None in functions:
         return False
     plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
     taps = np.ascontiguousarray(kernel)
-    plan.run(functions, out, plan.padded(x), taps, after=after or ())  # type: ignore[arg-type]
+    plan.run(functions, out, plan.padded(x), taps, after=after[1:] if after else ())  # type: ignore[arg-type]
     return True
 
 

@@ -15,26 +15,35 @@ import numpy as np
 
 from tfnb.core.compiled.routines import Routine
 from tfnb.ops.base.compiled_products import LANES
-from tfnb.ops.conv.compiled_conv import SUMMED, cell_offsets, lies_close, plan_of
+from tfnb.ops.conv.compiled_conv import (
+    SUMMED,
+    cell_offsets,
+    lies_close,
+    plan_of,
+    plus,
+    times,
+    write_after,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
-    from tfnb.ops.conv.compiled_conv import Places, type_of_call
+    from tfnb.ops.conv.compiled_conv import After, Places, type_of_call
     from tfnb.ops.conv.windows import Window
 
 # Positions of a tile, and cells of the filter in a tile of its gradient.
 _POSITIONS, _CELLS = 4, 9
 
 
-def _write(loops: Loops) -> None:
+def _write(loops: Loops, form: str) -> None:
     """Write the routine of the convolution.
 
     Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
     in the result, and of cells in the input.  Its sizes are the first tile, the end of the tiles,
-    the number of positions, of cells, and of channels.
+    the number of positions, of cells, and of channels.  With a form it has two more arrays: see
+    ``After``.
     """
     begin, end, total, cells, channels = (loops.size(i) for i in range(5))
     kind = f"<{LANES} x float>"
@@ -64,7 +73,15 @@ def _write(loops: Loops) -> None:
                     total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
             for target, total_of in zip(targets, sums, strict=True):
                 place = loops.place("float", "%a0", loops.do("add i64", target, first))
-                loops.vector_store(total_of.get(), place, LANES, mask)
+                found = total_of.get()
+                if form:
+
+                    def load(row: int, first: str = first, mask: str = mask) -> str:
+                        at = plus(loops, first, times(loops, channels, row))
+                        return loops.vector_load(loops.place("float", "%a6", at), LANES, mask)
+
+                    found = write_after(loops, form, found, load, 7)
+                loops.vector_store(found, place, LANES, mask)
 
 
 def _write_filter(loops: Loops) -> None:
@@ -108,7 +125,9 @@ def _write_filter(loops: Loops) -> None:
             loops.vector_store(loops.do(f"fadd {kind}", before, total_of.get()), place, LANES, mask)
 
 
-_ROUTINE = Routine(6, _write)
+_ROUTINES = {
+    form: Routine(8 if form else 6, partial(_write, form=form)) for form in ("", "biased", "normed")
+}
 _FILTER_ROUTINE = Routine(6, _write_filter)
 # Estimates of the plain way, and of a multiplication here.
 _SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 40e-6, 2e-10
@@ -125,7 +144,9 @@ def suits(x: Array, kernel_shape: Sequence[int], dtype: object) -> bool:
     )
 
 
-def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bool:
+def convolve(
+    x: Array, taps: Array, windows: Sequence[Window], out: Array, after: After | None = None
+) -> bool:
     """Compute a convolution with one filter per channel; return whether the routine is ready.
 
     Args:
@@ -133,14 +154,17 @@ def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bo
       taps: the filters, [sizes..., channels].
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
+      after: what follows, if anything does.
     """
     channels = taps.shape[-1]
     positions = len(x) * math.prod(w.output for w in windows)
-    function = _ROUTINE.find(_SECONDS_OF_CALL + positions * taps.size * _SECONDS_OF_PRODUCT)
+    seconds = _SECONDS_OF_CALL + positions * taps.size * _SECONDS_OF_PRODUCT
+    function = _ROUTINES[after.form if after else ""].find(seconds)
     if function is None:
         return False
     plan = plan_of("depthwise", x, windows, out, partial(_forward_calls, taps.size, channels))
-    plan.run([function], out, plan.padded(x), np.ascontiguousarray(taps))
+    arrays = out, plan.padded(x), np.ascontiguousarray(taps)
+    plan.run([function], *arrays, after=after[1:] if after else ())
     return True
 
 

@@ -270,9 +270,14 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
 
 
 def forward_biased(
-    x: Array, kernel: Array, bias: Array, limits: tuple[float, float], windows: Sequence[Window]
+    x: Array,
+    kernel: Array,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    windows: Sequence[Window],
 ) -> Array | None:
-    """Return the limited sum of a convolution and a vector by compiled routines, in one pass.
+    """Return a convolution and what follows it by compiled routines, in one pass.
 
     None where they do not fit, or are not ready.  Results have the bits of a convolution by the
     same routines and of separate steps behind it.
@@ -280,16 +285,17 @@ def forward_biased(
     Args:
       x: the images, see :func:`forward`.
       kernel: the filter.
-      bias: a number for each output channel.
+      bias: a number for each output channel, which is added, or None.
+      norm: what is subtracted then, a factor, and what is added to the product, or None.
       limits: the smallest and the largest result; NaN stays NaN.
       windows: the windows of the spatial dimensions.
     """
-    if not compiled_conv.suits(x, kernel.shape, kernel.dtype) or bias.dtype != np.float32:
+    after = compiled_conv.after_of(bias, norm, limits, kernel.shape[-1])
+    if after is None or not compiled_conv.suits(x, kernel.shape, kernel.dtype):
         return None
     if _num_covered(windows, x.shape[-1], kernel.shape):
         return None
     out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
-    after = np.ascontiguousarray(bias), np.array(limits, np.float32)
     if out.size and _forward_compiled(x, kernel, windows, out, after):
         return out
     return None
@@ -300,12 +306,9 @@ def _forward_compiled(
     kernel: Array,
     windows: Sequence[Window],
     out: Array,
-    after: tuple[Array, Array] | None = None,
+    after: compiled_conv.After | None = None,
 ) -> bool:
-    """Write a convolution into `out` by compiled routines; return whether they are ready.
-
-    With `after`, a vector is added to the result, which is limited then.
-    """
+    """Write a convolution, and what follows, into `out`; return whether routines are ready."""
     if compiled_winograd.suits(kernel.shape, windows, out):
         is_finite = compiled_winograd.forward(x, kernel, windows, out, after)
         if is_finite is None or is_finite:

@@ -18,6 +18,7 @@ import numpy as np
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import LARGE, is_large
 from tfnb.ops.conv import compiled_depthwise
+from tfnb.ops.conv.compiled_conv import after_of
 from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, is_pointwise, widened
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
@@ -81,6 +82,26 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
         cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
         split += padded[(slice(None), *cells)][..., None] * kernel[element]
     return out.astype(dtype, copy=False)
+
+
+def forward_biased(
+    x: Array,
+    kernel: Array,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    windows: Sequence[Window],
+) -> Array | None:
+    """Return a convolution and what follows it; see ``conv_kernels.forward_biased``."""
+    channels, multiplier = kernel.shape[-2:]
+    after = after_of(bias, norm, limits, channels * multiplier)
+    if after is None or not compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
+        return None
+    result = np.empty((len(x), *(w.output for w in windows), channels * multiplier), np.float32)
+    wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
+    if result.size and compiled_depthwise.convolve(wide, _taps(kernel), windows, result, after):
+        return result
+    return None
 
 
 class _Rows:
