@@ -373,7 +373,7 @@ def backprop_filter(
     if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
         found = _compiled_filter_gradient(x, out_backprop, filter_shape, windows)
         if found is not None:
-            return found
+            return found.astype(dtype, copy=False)
     if winograd.suits(xp, x, filter_shape, windows):
         found = winograd.backprop_filter(x, out_backprop, windows)
         if found is not None:
@@ -448,7 +448,7 @@ def backprop_input(
     if xp is np and kernel.shape[-2] == input_shape[-1]:
         found = _by_phases(input_shape, kernel, out_backprop, windows)
         if found is not None:
-            return found
+            return found.astype(dtype, copy=False)
     turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
     if turned is not None:
         return forward(xp, out_backprop, *turned).astype(dtype, copy=False)

@@ -62,7 +62,7 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
         result = np.empty((len(x), *outputs, channels * multiplier), x.dtype)
         taps = _taps(kernel)
         if not result.size or compiled_depthwise.convolve(wide, taps, windows, result):
-            return result
+            return result.astype(dtype, copy=False)
     if _suits(xp, x, windows, _LEAST_ELEMENTS) and kernel.size:
         if multiplier > 1:
             x = np.repeat(x, multiplier, axis=-1)
@@ -216,7 +216,7 @@ def backprop_filter(
         wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
         compiled = compiled_depthwise.filter_gradient(wide, out_backprop, windows)
         if compiled is not None:
-            return compiled.reshape(tuple(filter_shape))
+            return compiled.reshape(tuple(filter_shape)).astype(dtype, copy=False)
     is_long = windows[-1].stride == 1 and windows[-1].output * channels * multiplier >= _LONG_ROW
     if _suits(xp, x, windows) and is_long and out_backprop.size:
         if multiplier > 1:
@@ -274,7 +274,7 @@ def backprop_input(
     if xp is np and out_backprop.size:
         found = _compiled_gather(input_shape, kernel, out_backprop, windows)
         if found is not None:
-            return found
+            return found.astype(dtype, copy=False)
     phases = gradient_phases(windows) if _suits(xp, out_backprop, windows) else None
     if phases is not None and kernel.size:
         return _gather(kernel, out_backprop, windows, phases).astype(dtype, copy=False)
