@@ -65,7 +65,8 @@ class OpDefinition:
         is used.
       tile_expression: how the kernel writes a tile of its result.
       constant_kernel: how the kernel is made for given values of some inputs, or None.
-      biased_kernel: how the kernel is made to add a vector and to limit the sums, or None.
+      biased_kernel: how the kernel does what follows it in the same pass, or None.
+      channel_norm: what the first result does to each channel, or None.
       held_use: the call to make where a variable holds the op's resource.
       host_memory: names of inputs and outputs that stay in host memory on devices other than CPU.
       float_ops_function: ``fn(operation)``, the number of float operations, or None.
@@ -86,6 +87,7 @@ class OpDefinition:
         "_specs",
         "biased_kernel",
         "builder_cache",
+        "channel_norm",
         "constant_kernel",
         "constant_value_function",
         "effects",
@@ -144,6 +146,7 @@ class OpDefinition:
         self.held_use: HeldUse | None = None
         self.constant_kernel: ConstantKernel | None = None
         self.biased_kernel: Callable[..., Any] | None = None
+        self.channel_norm: Callable[..., Any] | None = None
         self.builder_cache: Any = None
 
     @property
@@ -299,13 +302,23 @@ class OpDefinition:
         return register
 
     def biased(self, function: Callable[..., Any]) -> OpDefinition:
-        """Register ``function(*inputs, bias, lowest, highest, **attributes) -> ndarray | None``.
+        """Register ``function(*inputs, bias=, norm=, limits=, **attributes) -> ndarray | None``.
 
-        It adds a vector to the last dimension of the op's result, and limits the sums to a range,
-        while it makes the result.  None where it cannot, or not yet, or where the op itself raises
-        an error.
+        It does more to the last dimension of the op's result while it makes it: it adds a vector,
+        subtracts the first vector of a norm, multiplies by the second and adds the third, and
+        limits the result to a range.  Bias or norm may be None.  The function returns None where it
+        cannot do so, or not yet, or where the op itself raises an error.
         """
         self.biased_kernel = function
+        return self
+
+    def normalizes(self, function: Callable[..., Any]) -> OpDefinition:
+        """Register ``function(*other_inputs, **attributes) -> three vectors | None``.
+
+        The op's first result is its first input less the first vector, times the second, plus the
+        third, each for the last dimension.  None where that does not hold.
+        """
+        self.channel_norm = function
         return self
 
     def not_differentiable(self) -> OpDefinition:

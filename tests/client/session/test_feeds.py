@@ -193,6 +193,20 @@ def test_strings_become_bytes(sess: tf.Session) -> None:
     assert [[b"a"], ["ü".encode()]] == fed(sess, tf.string, [[b"a"], ["ü"]]).tolist()
 
 
+def test_arrays_of_text_and_of_bytes_may_be_mixed_empty_or_strided(sess: tf.Session) -> None:
+    """Arrays of one type are converted at once, others element by element."""
+    mixed = np.array([["a", b"b"], ["ü", np.bytes_(b"d")]], object)
+    assert fed(sess, tf.string, mixed).tolist() == [[b"a", b"b"], ["ü".encode(), b"d"]]
+    assert fed(sess, tf.string, mixed.T[:, ::-1]).tolist() == [["ü".encode(), b"a"], [b"d", b"b"]]
+    assert fed(sess, tf.string, np.array([b"a", b"bc"])[::-1]).tolist() == [b"bc", b"a"]
+    assert fed(sess, tf.string, np.empty([0, 2], object)).shape == (0, 2)
+    texts = np.array(["a", "b"], object)
+    assert fed(sess, tf.string, texts).tolist() == [b"a", b"b"]
+    assert texts.tolist() == ["a", "b"]
+    with pytest.raises(UnicodeEncodeError, match="surrogate"):
+        fed(sess, tf.string, np.array(["a", "\ud800"], object))
+
+
 def test_other_objects_are_no_strings(sess: tf.Session) -> None:
     """A number among strings is refused."""
     with pytest.raises(tf.errors.InternalError, match="Unsupported object type int"):

@@ -9,7 +9,7 @@ import tfnb as tf
 from tfnb.common_runtime.lowering.rewrite import compiled_clusters
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import without_routines
-from tfnb.ops.conv import conv_kernels
+from tfnb.ops.conv import conv_kernels, depthwise_kernels
 
 pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.usefixtures("kernels_at_once")
@@ -17,17 +17,17 @@ pytestmark = pytest.mark.usefixtures("kernels_at_once")
 
 @pytest.fixture(name="folded")
 def _folded_fixture(monkeypatch):
-    """Count the convolutions with a bias that routines compute."""
+    """Count the convolutions that routines compute together with what follows."""
     seen = []
-    compute = conv_kernels.forward_biased
+    for kernels in (conv_kernels, depthwise_kernels):
 
-    def biased(*args):
-        found = compute(*args)
-        if found is not None:
-            seen.append(args)
-        return found
+        def biased(*args, compute=kernels.forward_biased):
+            found = compute(*args)
+            if found is not None:
+                seen.append(args)
+            return found
 
-    monkeypatch.setattr(conv_kernels, "forward_biased", biased)
+        monkeypatch.setattr(kernels, "forward_biased", biased)
     return seen
 
 
@@ -98,6 +98,103 @@ def test_bias_and_limits_are_added_in_one_pass(
     assert folded
 
 
+def norm(y, scale, offset, mean, variance, **attrs):
+    """Return a batch norm with given statistics."""
+    return tf.nn.fused_batch_norm(
+        y, scale, offset, mean, variance, epsilon=1e-3, is_training=False, **attrs
+    )[0]
+
+
+def vectors(size, value=None):
+    """Return scale, offset, mean and variance of some channels."""
+    made = np.random.default_rng(size).uniform(0.5, 1.5, [4, size]).astype(np.float32)
+    if value is not None:
+        made[np.arange(4), np.arange(4)] = value
+    return list(made)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("value", [None, np.nan, np.inf, -0.0])
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "kernel"),
+    [
+        ((2, 9, 7, 3), (3, 3, 3, 5)), ((3, 30, 33, 20), (3, 3, 20, 37)),
+        ((1, 12, 12, 33), (1, 1, 33, 17)), ((2, 9, 7, 300), (1, 2, 300, 70)),
+    ],
+)  # fmt: skip
+def test_a_batch_norm_is_part_of_the_pass(
+    monkeypatch, folded, shape, kernel, has_bias, value, activation
+):
+    """Direct and transformed convolutions, sums of several parts, numbers of all kinds."""
+
+    def build(x, w, b, *given):
+        y = tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")
+        return [ACTIVATIONS[activation](norm(tf.nn.bias_add(y, b) if has_bias else y, *given))]
+
+    with np.errstate(all="ignore"):
+        check(
+            monkeypatch, build, random(*shape, value=value), random(*kernel), random(kernel[-1]),
+            *vectors(kernel[-1], value),
+        )  # fmt: skip
+    assert folded
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("value", [None, np.nan, np.inf])
+@pytest.mark.parametrize("has_norm", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "stride"), [((3, 3, 5, 1), 1), ((3, 2, 5, 3), 2), ((5, 5, 5, 4), 1)]
+)
+def test_depthwise_convolutions_do_the_same(
+    monkeypatch, folded, kernel, stride, has_norm, value, activation
+):
+    """A bias or a batch norm, several filters for each channel, strides."""
+    channels = kernel[2] * kernel[3]
+
+    def build(x, w, b, *given):
+        y = tf.nn.depthwise_conv2d(x, w, [1, stride, stride, 1], "SAME")
+        return [ACTIVATIONS[activation](norm(y, *given) if has_norm else tf.nn.bias_add(y, b))]
+
+    with np.errstate(all="ignore"):
+        check(
+            monkeypatch, build, random(2, 9, 8, 5, value=value), random(*kernel),
+            random(channels, value=value), *vectors(channels),
+        )  # fmt: skip
+    assert folded
+
+
+def test_other_batch_norms_stay_nodes(monkeypatch, folded):
+    """One that makes statistics, one whose statistics are read, one over the second dimension."""
+
+    def build(x, w, *given):
+        convolved = [tf.nn.conv2d(x, w + shift, [1, 1, 1, 1], "SAME") for shift in range(3)]
+        trained = tf.nn.fused_batch_norm(convolved[0], *given[:2])[0]
+        y, mean, _ = tf.nn.fused_batch_norm(convolved[1], *given, is_training=False)
+        turned = tf.transpose(convolved[2], [0, 3, 1, 2])
+        return [tf.nn.relu(trained), y, mean, norm(turned, *given, data_format="NCHW")]
+
+    check(monkeypatch, build, random(2, 8, 8, 4), random(3, 3, 4, 6), *vectors(6))
+    assert not folded
+
+
+def test_errors_of_batch_norms_are_those_of_the_nodes():
+    """Vectors of other lengths."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w = (tf.placeholder(tf.float32, [None] * 4) for _ in range(2))
+        given = [tf.placeholder(tf.float32, [None]) for _ in range(4)]
+        y = tf.nn.relu(norm(tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"), *given))
+        feeds = {x: random(2, 5, 5, 3), w: random(3, 3, 3, 6)}
+        good = feeds | dict(zip(given, vectors(6), strict=True))
+        for _ in range(4):
+            session.run(y, good)
+            HELPER.wait()
+        for place in given:
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(y, good | {place: random(5)})
+        session.run(y, good)
+
+
 def test_a_constant_vector_is_a_bias(monkeypatch, folded):
     """As the optimizer makes of a batch norm."""
 
@@ -131,7 +228,7 @@ def test_what_is_read_elsewhere_stays_a_result(monkeypatch, folded):
         return [first, y, tf.nn.relu(total), total, tf.tanh(third) * 2]
 
     check(monkeypatch, build, random(2, 8, 8, 4), random(3, 3, 4, 6), random(6))
-    assert not any(args[3] == (0.0, np.inf) for args in folded)
+    assert not any(args[4] == (0.0, np.inf) for args in folded)
 
 
 def test_other_forms_run_node_by_node(monkeypatch, folded):

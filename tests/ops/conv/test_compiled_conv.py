@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tfnb.core import dtypes
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once, without_routines
 from tfnb.core.process import work_sharder
@@ -49,6 +50,28 @@ def _compiles(monkeypatch):
     monkeypatch.setenv("TFNB_COMPILED", "1")
 
 
+@pytest.mark.parametrize("dtype", [dtypes.float16.numpy_dtype, dtypes.bfloat16.numpy_dtype])
+@pytest.mark.parametrize("kernels", [conv_kernels, depthwise_kernels])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_results_of_short_floats_are_short_floats(kernels, stride, dtype):
+    """They are computed in float32, and rounded once."""
+    windows = [window(9, 3, stride, 1, (1, 1))] * 2
+    channels = (6, 5) if kernels is conv_kernels else (6, 1)
+    out_channels = 5 if kernels is conv_kernels else 6
+    arrays = (
+        random(2, 9, 9, 6), random(3, 3, *channels),
+        random(2, *(one.output for one in windows), out_channels),
+    )  # fmt: skip
+    arrays = [one.astype(dtype) for one in arrays]
+    with without_routines():
+        plain = results(kernels, *arrays, windows)
+    with compiling_at_once():
+        found = compiled_results(kernels, *arrays, windows)
+    for one, other in zip(found, plain, strict=True):
+        assert one.dtype == other.dtype == dtype
+        np.testing.assert_allclose(one.astype("f4"), other.astype("f4"), 2e-2, 2e-2)
+
+
 SIZES = [(7, 9), (5, 4)]
 CASES = [  # filter, stride, dilation, pads
     (3, 1, 1, (1, 1)),
@@ -59,6 +82,29 @@ CASES = [  # filter, stride, dilation, pads
     (1, 1, 1, (0, 0)),
     (3, 2, 2, (2, 2)),
 ]
+
+
+@pytest.mark.parametrize("case", [(1, 1, 1, (0, 0)), (3, 2, 1, (1, 1)), (2, 1, 2, (1, 1))])
+@pytest.mark.parametrize("channels", [(300, 40), (90, 150), (33, 260)])
+@pytest.mark.parametrize("sizes", [(4, 5), (23, 19)])
+def test_wide_filters_are_copied_in_parts(case, channels, sizes):
+    """Sums of several parts, several groups of channels, chunks of positions and of cells."""
+    windows = [window(size, *case) for size in sizes]
+    x, kernel = random(3, *sizes, channels[0]), random(case[0], case[0], *channels)
+    grad = random(3, *(one.output for one in windows), channels[1])
+    with without_routines():
+        plain = results(conv_kernels, x, kernel, grad, windows)
+    with compiling_at_once():
+        found = compiled_results(conv_kernels, x, kernel, grad, windows)
+        threads = work_sharder.num_threads()
+        work_sharder.set_num_threads(3)
+        try:
+            again = results(conv_kernels, x, kernel, grad, windows)
+        finally:
+            work_sharder.set_num_threads(threads)
+    for one, other, third in zip(found, plain, again, strict=True):
+        np.testing.assert_allclose(one, other, 1e-4, 2e-3)
+        np.testing.assert_array_equal(one, third)
 
 
 @pytest.mark.parametrize("case", CASES)

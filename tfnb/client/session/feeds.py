@@ -12,6 +12,7 @@ after ``run`` returned.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -153,6 +154,10 @@ class Feed:
             return array.fed_to(self._runtime)
         check_shape(self.tensor, array.shape)
         flat = np.empty(array.size, dtype=object)
+        made = _all_as_bytes(array)
+        if made is not None:
+            flat[:] = made
+            return flat.reshape(array.shape)
         for i, item in enumerate(array.flat):
             flat[i] = _as_bytes(self.tensor, item)
         return flat.reshape(array.shape)
@@ -303,6 +308,20 @@ def _precision_loss(tensor: Tensor, value: int) -> str:
         f"{kind}. Try explicitly setting the type of the feed tensor to a "
         "larger type (e.g. int64)."
     )
+
+
+def _all_as_bytes(array: np.ndarray[Any, Any]) -> list[bytes] | None:
+    """Return the elements of an array of text, or of bytes, as bytes; None if one needs a look."""
+    if array.dtype.kind not in "OSU":
+        return None
+    items: list[Any] = array.reshape(-1).tolist()
+    kinds = set(map(type, items))
+    if kinds == {bytes}:
+        return items
+    if kinds == {str}:
+        with contextlib.suppress(UnicodeEncodeError):
+            return [item.encode() for item in items]
+    return None
 
 
 def _as_bytes(tensor: Tensor, item: Any) -> bytes:

@@ -85,6 +85,12 @@ class Loops:
         """Return the address of an element."""
         return self.do(f"getelementptr inbounds {kind},", f"ptr {pointer}", f"i64 {index}")
 
+    def prefetch(self, kind: str, pointer: str, index: str) -> None:
+        """Request an element from memory, if it is anywhere; it may lie outside of the array."""
+        place = self.do(f"getelementptr {kind},", f"ptr {pointer}", f"i64 {index}")
+        self._declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.write(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
     def splat(self, kind: str, value: str, lanes: int) -> str:
         """Return a vector of equal numbers."""
         vector = f"<{lanes} x {kind}>"
@@ -137,6 +143,12 @@ class Loops:
         made = Variable(self, kind, name)
         made.set(value)
         return made
+
+    def room(self, kind: str, count: int) -> str:
+        """Return the address of memory on the stack, without first values."""
+        name = self._new()
+        self._places.append(f"  {name} = alloca [{count} x {kind}], align 64")
+        return name
 
     def write(self, line: str) -> None:
         """Add a line without a result."""

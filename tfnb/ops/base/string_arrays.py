@@ -25,7 +25,10 @@ def mapped(function: Callable[[Array], Array], array: Array, dtype: Attr = objec
     """Return the results of a function for every element, in the array's shape."""
     found = np.empty(array.size, dtype)
     if host_memory.limit_of_thread() is None:
-        found[:] = [function(value) for value in array.reshape(-1)]
+        values = array.reshape(-1)
+        # A list is faster to go through, but would change the types of numbers.
+        some = values.tolist() if values.dtype == object else values
+        found[:] = [function(value) for value in some]
         return found.reshape(array.shape)
     total = 0
     for index, value in enumerate(array.reshape(-1)):

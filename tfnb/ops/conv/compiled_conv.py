@@ -2,13 +2,14 @@
 
 A routine computes a tile of a few positions times up to four vectors of output channels, which
 stay in registers while it goes through the cells of a window: at each cell and channel it loads the
-filter's vectors, and multiplies them by one number of each position.  Where positions lie, and what
-is a window, is in tables of offsets, so that any strides, dilations and number of dimensions fit.
-A sum has one order, so that the result depends neither on tiles nor on threads.
+filter's vectors, and multiplies them by one number of each position.  It copies a part of the
+filter for these channels first, so that some dozen tiles find it in the nearest cache; a longer sum
+continues in the result's memory.  Where positions lie, and what is a window, is in tables of
+offsets, so that any strides, dilations and number of dimensions fit.  A sum has one order, so that
+the result depends neither on tiles and parts nor on threads.
 
-The filter's gradient has tiles of cells of the filter instead, and its sum goes over positions,
-some hundred at a time: they stay in cache, and a long sum becomes a sum of short ones.  The input's
-gradient is one convolution for each phase (``conv_kernels.py``), which writes its cells.
+The filter's gradient is in ``compiled_filter_gradient.py``; the input's gradient is one convolution
+for each phase (``conv_kernels.py``), which writes its cells.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tfnb.core.compiled.routines import Routine, run_sizes
 from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
-from tfnb.ops.base.compiled_products import LANES, ROWS
+from tfnb.ops.base.compiled_products import LANES, ROWS, column_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from tfnb.core.compiled.loops import Loops
+    from tfnb.core.compiled.loops import Loops, Variable
     from tfnb.core.kernel_types import Array
     from tfnb.ops.conv.windows import Window
 
@@ -40,17 +42,64 @@ if TYPE_CHECKING:
     type_of_tables = Callable[[Any], tuple[list[Array], list[type_of_call]]]
 
 
-def write_after(loops: Loops, total: str, bias: str, limits: int) -> str:
-    """Write what follows a convolution: the addition of a vector, and limits, which NaN passes.
+class After(NamedTuple):
+    """What follows a convolution in the same pass.
+
+    Attributes:
+      form: "biased" or "normed".
+      rows: numbers of each output channel: what is added; for the latter also what is subtracted
+        then, the factor, and what is added to the product.
+      limits: the smallest and the largest result, which NaN passes.
+    """
+
+    form: str
+    rows: Array
+    limits: Array
+
+
+def after_of(
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    channels: int,
+) -> After | None:
+    """Return the form of what follows a convolution; None if it is not for all channels in float32.
+
+    Args:
+      bias: is added first, if there is one.
+      norm: what is subtracted then, a factor, and what is added to the product, if there are any.
+      limits: the smallest and the largest result.
+      channels: the number of output channels.
+    """
+    given = [one for one in (bias, *(norm or ())) if one is not None]
+    if any(one.shape != (channels,) or one.dtype != np.float32 for one in given):
+        return None
+    bounds = np.array(limits, np.float32)
+    if norm is None:
+        return After("biased", np.ascontiguousarray(bias), bounds)
+    rows = np.empty((4, channels), np.float32)
+    rows[0] = -0.0 if bias is None else bias  # which changes no number
+    rows[1], rows[2], rows[3] = norm
+    return After("normed", rows, bounds)
+
+
+def write_after(
+    loops: Loops, form: str, total: str, load: Callable[[int], str], limits: int
+) -> str:
+    """Write what follows a convolution; see :class:`After`.
 
     Args:
       loops: the function under construction.
+      form: see `After`.
       total: a vector of sums.
-      bias: a vector of the bias.
-      limits: the number of the array with the smallest and the largest result.
+      load: writes the load of a vector of a row of `After.rows`.
+      limits: the number of the array `After.limits`.
     """
     kind = f"<{LANES} x float>"
-    found = loops.do(f"fadd {kind}", total, bias)
+    found = loops.do(f"fadd {kind}", total, load(0))
+    if form == "normed":
+        for row, operation in enumerate(("fsub", "fmul", "fadd"), 1):
+            found = loops.do(f"{operation} {kind}", found, load(row))
     for place, test in (("0", "olt"), ("1", "ogt")):
         limit = loops.splat("float", loops.load("float", limits, place), LANES)
         is_out = loops.do(f"fcmp {test} {kind}", found, limit)
@@ -58,92 +107,254 @@ def write_after(loops: Loops, total: str, bias: str, limits: int) -> str:
     return found
 
 
-def _write(loops: Loops, vectors: int, positions: int, *, is_biased: bool = False) -> None:
-    """Write the routine for a number of vectors.
+def plus(loops: Loops, index: str, number: int | str) -> str:
+    """Return the sum of two integers."""
+    return index if number == 0 else loops.do("add i64", index, str(number))
+
+
+def times(loops: Loops, index: str, number: int | str) -> str:
+    """Return the product of two integers."""
+    return loops.do("mul i64", index, str(number))
+
+
+def least_of(loops: Loops, one: str, other: str) -> str:
+    """Return the smaller one of two integers."""
+    return loops.choose("i64", loops.do("icmp slt i64", one, other), one, other)
+
+
+def _write(loops: Loops, vectors: int, positions: int, *, is_whole: bool, form: str = "") -> None:
+    """Write the routine for a number of vectors, of which the last may have fewer channels.
 
     Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
-    in the result, and of the runs of a window.  Its sizes are the first tile, the end of the tiles,
-    the number of positions, of runs, and of numbers in a run, the number of output channels, the
-    first one here, and how many there are in the last vector.  A biased one has two more arrays
-    behind the offsets: see :func:`write_after`.
+    in the result, and of the runs of a window, and the parts of the sum: see `_parts_of_sum`.  Its
+    sizes are the first unit, the end of the units, the number of positions, of tiles in a chunk, of
+    parts, of numbers in a run, the number of output channels, the first one here, the blocks of
+    them, those of a group, and how many channels there are in the last vector.  With a form
+    it has two more arrays behind the parts: see :class:`After`.  A unit is a chunk of tiles for a
+    group of blocks.
     """
-    begin, end, total, runs, length, channels, first, rest = (loops.size(i) for i in range(8))
-    kind = f"<{LANES} x float>"
-    mask = loops.first_lanes(rest, LANES)
-    last_start = loops.do("sub i64", total, str(positions))
-    with loops.loop(begin, end) as tile:
-        # The last tile begins earlier: it computes some positions once more.
-        start = loops.do("mul nuw nsw i64", tile, str(positions))
-        is_beyond = loops.do("icmp sgt i64", start, last_start)
-        start = loops.choose("i64", is_beyond, last_start, start)
-        numbers = [loops.do("add i64", start, str(p)) for p in range(positions)]
-        places = [loops.load("i64", 3, number) for number in numbers]
-        sums = [
-            [loops.variable(kind, "zeroinitializer") for _ in range(vectors)]
-            for _ in range(positions)
-        ]
-        with loops.loop("0", runs) as run:
-            offset = loops.load("i64", 5, run)
-            row = loops.do("mul i64", run, length)
-            bases = [
-                loops.place("float", "%a1", loops.do("add i64", place, offset)) for place in places
+    begin, end, total, tiles, parts, length, channels, first_of_all, blocks, at_once, rest = (
+        loops.size(i) for i in range(11)
+    )
+    width = vectors * LANES
+    masks = ["" if is_whole else loops.first_lanes(rest, LANES)]
+    masks = [""] * (vectors - 1) + masks
+    last_part = loops.do("sub i64", parts, "1")
+    groups = plus(loops, blocks, loops.do("sub i64", at_once, "1"))
+    groups = loops.do("sdiv i64", groups, at_once)
+    packed = loops.room("float", _MOST_BLOCKS * _MOST_PACKED * width)
+    with loops.loop(begin, end) as unit:
+        chunk, group = (loops.do(f"{one} i64", unit, groups) for one in ("sdiv", "srem"))
+        first_block = times(loops, group, at_once)
+        some = least_of(loops, loops.do("sub i64", blocks, first_block), at_once)
+        first = plus(loops, first_of_all, times(loops, first_block, width))
+        start = times(loops, chunk, times(loops, tiles, positions))
+        left = plus(loops, loops.do("sub i64", total, start), positions - 1)
+        left = least_of(loops, loops.do("sdiv i64", left, str(positions)), tiles)
+        with loops.loop("0", parts) as number:
+            of_part = [plus(loops, times(loops, number, 4), i) for i in range(4)]
+            part = _Part(*(loops.load("i64", 6, place) for place in of_part))
+            is_first = loops.do("icmp eq i64", number, "0")
+            is_last = loops.do("icmp eq i64", number, last_part)
+            _write_copies(loops, part, (length, channels), first, some, packed, masks)
+            with loops.loop("0", some) as block, loops.loop("0", left) as tile:
+                here = plus(loops, first, times(loops, block, width))
+                own = loops.place("float", packed, times(loops, block, _MOST_PACKED * width))
+                sums = _Sums(loops, masks, is_first)
+                sums.begin(plus(loops, start, times(loops, tile, positions)), positions, here)
+                sums.add(part, own)
+                sums.store(here, is_last, form)
+
+
+class _Part(NamedTuple):
+    """A part of a sum over a window: runs, and which of their numbers it adds."""
+
+    begin: str
+    end: str
+    skipped: str
+    taken: str
+
+    def row(self, loops: Loops, run: str) -> str:
+        """Return the number of the first number of a run among those of the part."""
+        return times(loops, loops.do("sub i64", run, self.begin), self.taken)
+
+
+def _write_copies(
+    loops: Loops,
+    part: _Part,
+    sizes: tuple[str, str],
+    first: str,
+    blocks: str,
+    packed: str,
+    masks: Sequence[str],
+) -> None:
+    """Copy a part of the filter for some blocks of channels, each in one piece.
+
+    Args:
+      loops: the function under construction.
+      part: the part.
+      sizes: the numbers of a run, and the output channels.
+      first: the first channel.
+      blocks: the number of blocks.
+      packed: receives the copies.
+      masks: the lanes of each vector of a block.
+    """
+    length, channels = sizes
+    width = len(masks) * LANES
+    with loops.loop(part.begin, part.end) as run:
+        row = plus(loops, times(loops, run, length), part.skipped)
+        made = part.row(loops, run)
+        with loops.loop("0", part.taken) as i:
+            at = plus(loops, times(loops, plus(loops, row, i), channels), first)
+            to = times(loops, plus(loops, made, i), width)
+            with loops.loop("0", blocks) as block:
+                source = plus(loops, at, times(loops, block, width))
+                target = plus(loops, to, times(loops, block, _MOST_PACKED * width))
+                # Rows of a filter with many channels lie on pages of their own.
+                ahead = plus(loops, source, times(loops, channels, ROWS_AHEAD))
+                loops.prefetch("float", "%a2", ahead)
+                for v, mask in enumerate(masks):
+                    place = loops.place("float", "%a2", plus(loops, source, v * LANES))
+                    weight = loops.vector_load(place, LANES, mask)
+                    place = loops.place("float", packed, plus(loops, target, v * LANES))
+                    loops.vector_store(weight, place, LANES)
+
+
+class _Sums:
+    """The sums of a tile, a row of vectors for each position.
+
+    Args:
+      loops: the function under construction.
+      masks: the lanes of each vector.
+      is_first: whether the sums begin with zeros, and not with those of earlier parts.
+    """
+
+    def __init__(self, loops: Loops, masks: Sequence[str], is_first: str) -> None:
+        self._loops, self._masks, self._is_first = loops, masks, is_first
+        self._kind = f"<{LANES} x float>"
+        self._seen: list[str] = []
+        self._targets: list[list[str]] = []
+        self._sums: list[list[Variable]] = []
+
+    def begin(self, start: str, positions: int, channel: str) -> None:
+        """Find the places of some positions, and of their sums from a channel on."""
+        loops = self._loops
+        total = loops.size(2)
+        last = loops.do("sub i64", total, "1")
+        for p in range(positions):
+            # A tile that has fewer positions computes the last one repeatedly.
+            number = least_of(loops, plus(loops, start, p), last)
+            self._seen.append(loops.load("i64", 3, number))
+            target = plus(loops, loops.load("i64", 4, number), channel)
+            places = [
+                loops.place("float", "%a0", plus(loops, target, v * LANES))
+                for v in range(len(self._masks))
             ]
-            with loops.loop("0", length) as i:
-                at = loops.do("mul i64", loops.do("add i64", row, i), channels)
-                at = loops.do("add i64", at, first)
-                weights = [
-                    loops.vector_load(
-                        loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
-                        LANES,
-                        mask if v == vectors - 1 else "",
-                    )
-                    for v in range(vectors)
+            self._targets.append(places)
+        for places in self._targets:
+            of_position = []
+            for place, mask in zip(places, self._masks, strict=True):
+                # Memory of a new array may hold anything: it is chosen, not multiplied.
+                before = loops.vector_load(place, LANES, mask)
+                before = loops.choose(self._kind, self._is_first, "zeroinitializer", before)
+                of_position.append(loops.variable(self._kind, before))
+            self._sums.append(of_position)
+
+    def add(self, part: _Part, packed: str) -> None:
+        """Add the products of a part of the window with its copy of the filter."""
+        loops, kind, vectors = self._loops, self._kind, len(self._masks)
+        with loops.loop(part.begin, part.end) as run:
+            offset = plus(loops, loops.load("i64", 5, run), part.skipped)
+            made = part.row(loops, run)
+            bases = [
+                loops.place("float", "%a1", plus(loops, place, offset)) for place in self._seen
+            ]
+            with loops.loop("0", part.taken) as i:
+                at = times(loops, plus(loops, made, i), vectors * LANES)
+                places = [
+                    loops.place("float", packed, plus(loops, at, v * LANES)) for v in range(vectors)
                 ]
-                for base, of_position in zip(bases, sums, strict=True):
+                weights = [loops.vector_load(place, LANES) for place in places]
+                for base, of_position in zip(bases, self._sums, strict=True):
                     number = loops.do("load float,", f"ptr {loops.place('float', base, i)}")
                     spread = loops.splat("float", number, LANES)
                     for weight, total_of in zip(weights, of_position, strict=True):
                         product = loops.do(f"fmul contract {kind}", spread, weight)
                         total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
-        for number, of_position in zip(numbers, sums, strict=True):
-            target = loops.do("add i64", loops.load("i64", 4, number), first)
-            for v, total_of in enumerate(of_position):
-                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
-                some = mask if v == vectors - 1 else ""
-                found = total_of.get()
-                if is_biased:
-                    at = loops.place("float", "%a6", loops.do("add i64", first, str(v * LANES)))
-                    found = write_after(loops, found, loops.vector_load(at, LANES, some), 7)
-                loops.vector_store(found, place, LANES, some)
+
+    def store(self, channel: str, is_last: str, form: str) -> None:
+        """Store the sums from a channel on; see `After` for what follows the last part."""
+        loops = self._loops
+        channels = loops.size(6)
+        # After all loads: positions may be there twice.
+        for of_position, places in zip(self._sums, self._targets, strict=True):
+            for v, (place, mask) in enumerate(zip(places, self._masks, strict=True)):
+                found = of_position[v].get()
+                if form:
+
+                    def load(row: int, first: int = v * LANES, some: str = mask) -> str:
+                        at = plus(loops, plus(loops, channel, first), times(loops, channels, row))
+                        return loops.vector_load(loops.place("float", "%a7", at), LANES, some)
+
+                    whole = write_after(loops, form, found, load, 8)
+                    found = loops.choose(self._kind, is_last, whole, found)
+                loops.vector_store(found, place, LANES, mask)
 
 
-_ROUTINES = [
-    Routine(6, partial(_write, vectors=number + 1, positions=positions))
-    for number, positions in enumerate(ROWS)
-]
-_BIASED_ROUTINES = [
-    Routine(8, partial(_write, vectors=number + 1, positions=positions, is_biased=True))
-    for number, positions in enumerate(ROWS)
-]
-# Estimates of the plain way, and of a multiplication here.
-_SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 30e-6, 1.5e-11
-_NS_OF_PRODUCT = 0.01
+# The most numbers of a window in a part of a sum: the filter's copy for a block of channels, 16 or
+# 32 KB, stays in the nearest cache.
+_MOST_PACKED = {16: 128, 8: 256}[LANES]
+# The most tiles for which they are copied once: their part of the images stays in the next cache.
+_MOST_TILES = 32
+# The most blocks of channels whose numbers of the filter are copied at once: they lie side by side.
+_MOST_BLOCKS = 4
+ROWS_AHEAD: Final = 12
+"""The rows between the one that is copied and one that is requested from memory."""
+# The fewest units of a convolution, where it has as many blocks.
+_LEAST_UNITS = 8
 
 
-@lru_cache(maxsize=256)
-def _blocks(channels: int) -> tuple[tuple[int, int, int], ...]:
-    """Return (number of the routine, first channel, channels of its last vector) of each call."""
-    left, first, found = -(-channels // LANES), 0, []
-    calls = -(-left // len(_ROUTINES))
-    for call in range(calls, 0, -1):
-        count = -(-left // call)
-        rest = min(LANES, channels - first - (count - 1) * LANES)
-        found.append((count - 1, first, rest))
-        left, first = left - count, first + count * LANES
-    return tuple(found)
+def _parts_of_sum(runs: int, length: int) -> NDArray[np.int64]:
+    """Return the parts of a sum over a window.
+
+    Each is the first run, the end of the runs, the numbers skipped of each run, and those taken.
+    """
+    if length <= _MOST_PACKED:
+        at_once = _MOST_PACKED // length
+        found = [(run, min(run + at_once, runs), 0, length) for run in range(0, runs, at_once)]
+    else:
+        count = -(-length // _MOST_PACKED)
+        cuts = [length * i // count for i in range(count + 1)]
+        found = [
+            (run, run + 1, first, last - first)
+            for run in range(runs)
+            for first, last in pairwise(cuts)
+        ]
+    return np.array(found, np.int64).reshape(-1)
 
 
-_MOST_POSITIONS = max(ROWS)
+def _routine(number: int, *, is_whole: bool, form: str) -> Routine:
+    write = partial(_write, vectors=number + 1, positions=ROWS[number], is_whole=is_whole)
+    return Routine(9 if form else 7, partial(write, form=form))
+
+
+# By what follows, and whether all vectors are full; then by the number of vectors.
+_ROUTINES = {
+    (form, is_whole): [
+        _routine(number, form=form, is_whole=is_whole) for number in range(len(ROWS))
+    ]
+    for form in ("", "biased", "normed")
+    for is_whole in (False, True)
+}
+SECONDS_OF_CALL: Final = 30e-6
+SECONDS_OF_PRODUCT: Final = 1.5e-11
+"""Estimates of the plain way: of a call, and of a multiplication."""
+NS_OF_PRODUCT: Final = 0.01
+"""An estimate of a multiplication here."""
+
+
+MOST_POSITIONS = max(ROWS)
+"""The most positions of a tile, and cells of a tile of a filter's gradient."""
 
 
 def offsets(counts: tuple[int, ...], strides: tuple[int, ...], least: int = 1) -> NDArray[np.int64]:
@@ -160,6 +371,7 @@ class Places:
     """Where positions and windows lie in padded images.
 
     Attributes:
+      count: the number of positions.
       seen: the offset of each position in the images, the last one repeated up to a full tile.
       targets: the offset of each position in the result, or in the gradient of the output.
       cells: the offset of each cell of a window.
@@ -179,9 +391,10 @@ class Places:
         within = [one // _ITEM for one in strides]
         counts = (shape[0], *(w.output for w in windows))
         steps = [s * w.stride for s, w in zip(within[1:-1], windows, strict=True)]
-        self.seen = offsets(counts, (within[0], *steps), _MOST_POSITIONS)
+        self.count = math.prod(counts)
+        self.seen = offsets(counts, (within[0], *steps), MOST_POSITIONS)
         to = tuple(one // _ITEM for one in target_strides[:-1])
-        self.targets = offsets(counts, to, _MOST_POSITIONS)
+        self.targets = offsets(counts, to, MOST_POSITIONS)
         # Cells of the last dimension are a run, unless windows skip some.
         sizes = tuple(w.filter for w in windows)
         across = tuple(s * w.dilation for s, w in zip(within[1:-1], windows, strict=True))
@@ -215,66 +428,7 @@ def places_of(padded: Array, windows: Sequence[Window], target: Array) -> Places
 
 
 SUMMED = 256
-"""Positions that a sum adds before it is added to the result."""
-
-
-def _write_filter(loops: Loops, vectors: int, positions: int) -> None:
-    """Write the routine of the filter's gradient for a number of vectors.
-
-    Its arrays are result, padded input, gradient of the output, and offsets of the filter's cells
-    in the input, of positions in the input, and of positions in the gradient.  Its sizes are the
-    first tile, the end of the tiles, the number of positions, of output channels, the first one
-    here, and how many there are in the last vector.
-    """
-    begin, end, total, channels, first, rest = (loops.size(i) for i in range(6))
-    kind = f"<{LANES} x float>"
-    mask = loops.first_lanes(rest, LANES)
-    parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
-    with loops.loop("0", parts) as part, loops.loop(begin, end) as tile:
-        here = loops.do("mul nuw nsw i64", part, str(SUMMED))
-        there = loops.do("add i64", here, str(SUMMED))
-        there = loops.choose("i64", loops.do("icmp slt i64", there, total), there, total)
-        start = loops.do("mul nuw nsw i64", tile, str(positions))
-        numbers = [loops.do("add i64", start, str(p)) for p in range(positions)]
-        bases = [loops.place("float", "%a1", loops.load("i64", 3, one)) for one in numbers]
-        sums = [
-            [loops.variable(kind, "zeroinitializer") for _ in range(vectors)]
-            for _ in range(positions)
-        ]
-        with loops.loop(here, there) as i:
-            seen = loops.load("i64", 4, i)
-            at = loops.do("add i64", loops.load("i64", 5, i), first)
-            rows = [
-                loops.vector_load(
-                    loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
-                    LANES,
-                    mask if v == vectors - 1 else "",
-                )
-                for v in range(vectors)
-            ]
-            for base, of_cell in zip(bases, sums, strict=True):
-                number = loops.do("load float,", f"ptr {loops.place('float', base, seen)}")
-                spread = loops.splat("float", number, LANES)
-                for row, total_of in zip(rows, of_cell, strict=True):
-                    product = loops.do(f"fmul contract {kind}", spread, row)
-                    total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
-        for number, of_cell in zip(numbers, sums, strict=True):
-            target = loops.do("add i64", loops.do("mul i64", number, channels), first)
-            for v, total_of in enumerate(of_cell):
-                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
-                some = mask if v == vectors - 1 else ""
-                grown = loops.do(
-                    f"fadd {kind}", loops.vector_load(place, LANES, some), total_of.get()
-                )
-                loops.vector_store(grown, place, LANES, some)
-
-
-# Each cell of a tile has a pointer of its own: with more of them, they do not stay in registers.
-_FILTER_ROWS = tuple(rows if number == 0 else min(rows, 8) for number, rows in enumerate(ROWS))
-_FILTER_ROUTINES = [
-    Routine(6, partial(_write_filter, vectors=number + 1, positions=positions))
-    for number, positions in enumerate(_FILTER_ROWS)
-]
+"""Positions that the sum of a filter's gradient adds before it is added to the result."""
 
 
 def cell_offsets(runs: NDArray[np.int64], length: int, least: int) -> NDArray[np.int64]:
@@ -301,15 +455,6 @@ def lies_close(x: Array) -> Array:
     """Return images of which the channels lie close to each other."""
     is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
     return x if is_close else np.ascontiguousarray(x)
-
-
-def _functions(
-    routines: Sequence[Routine], channels: int, seconds: float
-) -> list[Callable[..., None]] | None:
-    """Return the functions that compute all channels; None if one of them is not ready."""
-    # All are asked, so that they are compiled one right after the other.
-    found = [routines[block[0]].find(seconds) for block in _blocks(channels)]
-    return None if None in found else found  # type: ignore[return-value]
 
 
 # Elements from which on filling the borders is faster than filling everything.
@@ -435,7 +580,7 @@ def convolve(
     kernel: Array,
     windows: Sequence[Window],
     out: Array,
-    after: tuple[Array, Array] | None = None,
+    after: After | None = None,
 ) -> bool:
     """Compute a convolution; return whether the routines are ready.
 
@@ -444,60 +589,37 @@ def convolve(
       kernel: the filter, [sizes..., channels, output channels].
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
-      after: a vector that is added to the result, and its limits then.
+      after: what follows, if anything does.
     """
     shape = kernel.shape
     products = len(x) * math.prod([w.output for w in windows]) * kernel.size
-    routines = _ROUTINES if after is None else _BIASED_ROUTINES
-    functions = _functions(routines, shape[-1], _SECONDS_OF_CALL + products * _SECONDS_OF_PRODUCT)
-    if functions is None:
+    form = after.form if after else ""
+    seconds = SECONDS_OF_CALL + products * SECONDS_OF_PRODUCT
+    # All are asked, so that they are compiled one right after the other.
+    functions = [
+        _ROUTINES[form, last == LANES][number].find(seconds)
+        for number, _, _, last in column_blocks(shape[-1])
+    ]
+    if None in functions:
         return False
     plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
-    plan.run(functions, out, plan.padded(x), np.ascontiguousarray(kernel), after=after or ())
+    taps = np.ascontiguousarray(kernel)
+    plan.run(functions, out, plan.padded(x), taps, after=after[1:] if after else ())  # type: ignore[arg-type]
     return True
 
 
 def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:
     """Return the tables and the calls of a convolution."""
-    num_runs, length = len(places.runs), places.length
+    parts = _parts_of_sum(len(places.runs), places.length)
     calls: list[type_of_call] = []
-    for number, first, rest in _blocks(channels):
-        positions = ROWS[number]
-        products = positions * (number + 1) * LANES * num_runs * length
-        sizes = (len(places.seen), num_runs, length, channels, first, rest)
-        tiles = -(-len(places.seen) // positions)
-        calls.append((tiles, products * _NS_OF_PRODUCT, sizes))
-    return [places.seen, places.targets, places.runs], calls
-
-
-def filter_gradient(
-    x: Array, out_backprop: Array, filter_shape: Sequence[int], windows: Sequence[Window]
-) -> Array | None:
-    """Return the gradient of a convolution's filter; None if the routines are not ready."""
-    channels, cells = filter_shape[-1], math.prod(filter_shape[:-1])
-    seconds = _SECONDS_OF_CALL + out_backprop.size * cells * _SECONDS_OF_PRODUCT
-    functions = _functions(_FILTER_ROUTINES, channels, seconds)
-    if functions is None:
-        return None
-    came = lies_close(out_backprop)
-    tables = partial(_filter_calls, cells, channels, came.size)
-    plan = plan_of(("filter", came.shape), x, windows, came, tables)
-    # The last rows belong to no cell: they complete the last tile.
-    grad = np.zeros((cells + _MOST_POSITIONS, channels), np.float32)
-    plan.run(functions, grad, plan.padded(x), came)
-    return grad[:cells].reshape(tuple(filter_shape))
-
-
-def _filter_calls(
-    cells: int, channels: int, size: int, places: Places
-) -> tuple[list[Array], list[type_of_call]]:
-    """Return the tables and the calls of a filter's gradient."""
-    count = size // channels
-    calls: list[type_of_call] = []
-    for number, first, rest in _blocks(channels):
-        positions = _FILTER_ROWS[number]
-        ns = positions * (number + 1) * LANES * count * _NS_OF_PRODUCT
-        sizes = (count, channels, first, rest)
-        calls.append((-(-cells // positions), ns, sizes))
-    of_cells = cell_offsets(places.runs, places.length, cells + _MOST_POSITIONS)
-    return [of_cells, places.seen, places.targets], calls
+    for number, first, blocks, last in column_blocks(channels):
+        tiles = -(-places.count // ROWS[number])
+        chunks = -(-tiles // _MOST_TILES)
+        of_chunk = -(-tiles // chunks)
+        products = of_chunk * ROWS[number] * (number + 1) * LANES * places.runs.size * places.length
+        numbers = (places.count, of_chunk, len(parts) // 4, places.length)
+        at_once = max(1, min(_MOST_BLOCKS, chunks * blocks // _LEAST_UNITS))
+        sizes = (*numbers, channels, first, blocks, at_once, last)
+        units = chunks * -(-blocks // at_once)
+        calls.append((units, at_once * products * NS_OF_PRODUCT, sizes))
+    return [places.seen, places.targets, places.runs, parts], calls

@@ -15,56 +15,93 @@ import numpy as np
 
 from tfnb.core.compiled.routines import Routine
 from tfnb.ops.base.compiled_products import LANES
-from tfnb.ops.conv.compiled_conv import SUMMED, cell_offsets, lies_close, plan_of
+from tfnb.ops.conv.compiled_conv import (
+    SUMMED,
+    cell_offsets,
+    lies_close,
+    plan_of,
+    plus,
+    times,
+    write_after,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
-    from tfnb.ops.conv.compiled_conv import Places, type_of_call
+    from tfnb.ops.conv.compiled_conv import After, Places, type_of_call
     from tfnb.ops.conv.windows import Window
 
 # Positions of a tile, and cells of the filter in a tile of its gradient.
 _POSITIONS, _CELLS = 4, 9
 
 
-def _write(loops: Loops) -> None:
+def _write(loops: Loops, form: str) -> None:
     """Write the routine of the convolution.
 
     Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
     in the result, and of cells in the input.  Its sizes are the first tile, the end of the tiles,
-    the number of positions, of cells, and of channels.
+    the number of positions, of cells, and of channels.  With a form it has two more arrays: see
+    ``After``.
     """
-    begin, end, total, cells, channels = (loops.size(i) for i in range(5))
-    kind = f"<{LANES} x float>"
+    begin, end, total, channels = (loops.size(i) for i in (0, 1, 2, 4))
     last_start = loops.do("sub i64", total, str(_POSITIONS))
-    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
+    vectors = loops.do("sdiv i64", plus(loops, channels, LANES - 1), str(LANES))
+    whole = loops.do("sdiv i64", channels, str(LANES))
     with loops.loop(begin, end) as tile:
         start = loops.do("mul nuw nsw i64", tile, str(_POSITIONS))
         is_beyond = loops.do("icmp sgt i64", start, last_start)
         start = loops.choose("i64", is_beyond, last_start, start)
-        numbers = [loops.do("add i64", start, str(p)) for p in range(_POSITIONS)]
+        numbers = [plus(loops, start, p) for p in range(_POSITIONS)]
         places = [loops.load("i64", 3, number) for number in numbers]
         targets = [loops.load("i64", 4, number) for number in numbers]
-        with loops.loop("0", vectors) as vector:
-            first = loops.do("mul i64", vector, str(LANES))
+        with loops.loop("0", whole) as vector:
+            _write_tile(loops, form, times(loops, vector, LANES), places, targets, "")
+        # Stores with a mask take far longer.
+        with loops.loop(whole, vectors) as vector:
+            first = times(loops, vector, LANES)
             mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
-            starts = [loops.do("add i64", place, first) for place in places]
-            sums = [loops.variable(kind, "zeroinitializer") for _ in numbers]
-            with loops.loop("0", cells) as cell:
-                offset = loops.load("i64", 5, cell)
-                at = loops.do("add i64", loops.do("mul i64", cell, channels), first)
-                weight = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
-                for one, total_of in zip(starts, sums, strict=True):
-                    place = loops.place("float", "%a1", loops.do("add i64", one, offset))
-                    product = loops.do(
-                        f"fmul contract {kind}", loops.vector_load(place, LANES, mask), weight
-                    )
-                    total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
-            for target, total_of in zip(targets, sums, strict=True):
-                place = loops.place("float", "%a0", loops.do("add i64", target, first))
-                loops.vector_store(total_of.get(), place, LANES, mask)
+            _write_tile(loops, form, first, places, targets, mask)
+
+
+def _write_tile(
+    loops: Loops, form: str, first: str, places: Sequence[str], targets: Sequence[str], mask: str
+) -> None:
+    """Write a vector of channels of some positions.
+
+    Args:
+      loops: the function under construction.
+      form: see ``After``.
+      first: the first channel.
+      places: the offsets of the positions in the input.
+      targets: the offsets of the positions in the result.
+      mask: the lanes that are channels; "" where all are.
+    """
+    cells, channels = loops.size(3), loops.size(4)
+    kind = f"<{LANES} x float>"
+    starts = [plus(loops, place, first) for place in places]
+    sums = [loops.variable(kind, "zeroinitializer") for _ in places]
+    with loops.loop("0", cells) as cell:
+        offset = loops.load("i64", 5, cell)
+        at = plus(loops, times(loops, cell, channels), first)
+        weight = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
+        for one, total_of in zip(starts, sums, strict=True):
+            place = loops.place("float", "%a1", plus(loops, one, offset))
+            seen = loops.vector_load(place, LANES, mask)
+            product = loops.do(f"fmul contract {kind}", seen, weight)
+            total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+
+    def load(row: int) -> str:
+        at = plus(loops, first, times(loops, channels, row))
+        return loops.vector_load(loops.place("float", "%a6", at), LANES, mask)
+
+    for target, total_of in zip(targets, sums, strict=True):
+        found = total_of.get()
+        if form:
+            found = write_after(loops, form, found, load, 7)
+        place = loops.place("float", "%a0", plus(loops, target, first))
+        loops.vector_store(found, place, LANES, mask)
 
 
 def _write_filter(loops: Loops) -> None:
@@ -108,7 +145,9 @@ def _write_filter(loops: Loops) -> None:
             loops.vector_store(loops.do(f"fadd {kind}", before, total_of.get()), place, LANES, mask)
 
 
-_ROUTINE = Routine(6, _write)
+_ROUTINES = {
+    form: Routine(8 if form else 6, partial(_write, form=form)) for form in ("", "biased", "normed")
+}
 _FILTER_ROUTINE = Routine(6, _write_filter)
 # Estimates of the plain way, and of a multiplication here.
 _SECONDS_OF_CALL, _SECONDS_OF_PRODUCT = 40e-6, 2e-10
@@ -125,7 +164,9 @@ def suits(x: Array, kernel_shape: Sequence[int], dtype: object) -> bool:
     )
 
 
-def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bool:
+def convolve(
+    x: Array, taps: Array, windows: Sequence[Window], out: Array, after: After | None = None
+) -> bool:
     """Compute a convolution with one filter per channel; return whether the routine is ready.
 
     Args:
@@ -133,14 +174,17 @@ def convolve(x: Array, taps: Array, windows: Sequence[Window], out: Array) -> bo
       taps: the filters, [sizes..., channels].
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
+      after: what follows, if anything does.
     """
     channels = taps.shape[-1]
     positions = len(x) * math.prod(w.output for w in windows)
-    function = _ROUTINE.find(_SECONDS_OF_CALL + positions * taps.size * _SECONDS_OF_PRODUCT)
+    seconds = _SECONDS_OF_CALL + positions * taps.size * _SECONDS_OF_PRODUCT
+    function = _ROUTINES[after.form if after else ""].find(seconds)
     if function is None:
         return False
     plan = plan_of("depthwise", x, windows, out, partial(_forward_calls, taps.size, channels))
-    plan.run([function], out, plan.padded(x), np.ascontiguousarray(taps))
+    arrays = out, plan.padded(x), np.ascontiguousarray(taps)
+    plan.run([function], *arrays, after=after[1:] if after else ())
     return True
 
 

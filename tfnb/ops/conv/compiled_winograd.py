@@ -21,13 +21,14 @@ from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.base.products import matmul
-from tfnb.ops.conv.compiled_conv import write_after
+from tfnb.ops.conv.compiled_conv import times, write_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
+    from tfnb.ops.conv.compiled_conv import After
     from tfnb.ops.conv.windows import Window
 
 _KIND = f"<{LANES} x float>"
@@ -286,11 +287,11 @@ def _write_taps(loops: Loops, rows: int, columns: int) -> None:
                 loops.vector_store(value, loops.place("float", "%a0", at), LANES)
 
 
-def _write_outputs(loops: Loops, tall: int, wide: int, *, is_biased: bool = False) -> None:
+def _write_outputs(loops: Loops, tall: int, wide: int, form: str) -> None:
     """Write the transformation of products.
 
     Its arrays are result, products [36, tiles of the block, channels], and a vector that becomes
-    NaN if a number is not finite.  A biased one has two more: see ``write_after``.  Its sizes are
+    NaN if a number is not finite.  With a form it has two more: see ``After``.  Its sizes are
     the first tile of the block and the end, the tiles of an image down and across, and height,
     width and channels of the result.
     """
@@ -323,7 +324,11 @@ def _write_outputs(loops: Loops, tall: int, wide: int, *, is_biased: bool = Fals
                     given.append(loops.vector_load(loops.place("float", "%a1", at), LANES))
                 columns.append(tools.of_products(given, tall))
             target = _sum(loops, corner, start)
-            bias = loops.vector_load(loops.place("float", "%a3", start), LANES) if is_biased else ""
+            rows = [
+                _sum(loops, start, times(loops, channels, row)) for row in range(_ROWS_OF[form])
+            ]
+            places = [loops.place("float", "%a3", row) for row in rows]
+            given = [loops.vector_load(place, LANES) for place in places]
             for i in range(tall):
                 values = tools.of_products([one[i] for one in columns], wide)
                 for j, value in enumerate(values):
@@ -331,28 +336,29 @@ def _write_outputs(loops: Loops, tall: int, wide: int, *, is_biased: bool = Fals
                     at = _sum(loops, target, loops.do("mul i64", number, channels))
                     nothing = loops.do(f"fmul {_KIND}", value, tools.constant(0.0))
                     seen.set(loops.do(f"fadd {_KIND}", seen.get(), nothing))
-                    if is_biased:
-                        value = write_after(loops, value, bias, 4)
+                    if form:
+                        value = write_after(loops, form, value, given.__getitem__, 4)
                     is_in = loops.do("and i1", is_row[i], is_column[j])
                     with loops.loop("0", loops.convert("zext i1", is_in, "i64")):
                         loops.vector_store(value, loops.place("float", "%a0", at), LANES)
     loops.vector_store(seen.get(), "%a2", LANES)
 
 
+# The rows of numbers for each output channel, by what follows.
+_ROWS_OF = {"": 0, "biased": 1, "normed": 4}
 _INPUTS = Routine(3, partial(_write_tiles, rows=REACH, columns=REACH, transform=_Vectors.of_inputs))
 
 
 @lru_cache(maxsize=16)
-def _others(rows: int, columns: int) -> tuple[Routine, Routine, Routine]:
+def _others(rows: int, columns: int) -> tuple[Routine, dict[str, Routine]]:
     """Return the transformations of filters of a size, and of products with them.
 
-    The last one adds a bias.
+    The latter by what follows.
     """
     write = partial(_write_outputs, tall=7 - rows, wide=7 - columns)
     return (
         Routine(2, partial(_write_filter, rows=rows, columns=columns)),
-        Routine(3, write),
-        Routine(5, partial(write, is_biased=True)),
+        {form: Routine(5 if form else 3, partial(write, form=form)) for form in _ROWS_OF},
     )
 
 
@@ -438,7 +444,7 @@ def forward(
     kernel: Array,
     windows: Sequence[Window],
     out: Array,
-    after: tuple[Array, Array] | None = None,
+    after: After | None = None,
 ) -> bool | None:
     """Write the convolution into `out`; return whether all numbers of the result are finite.
 
@@ -449,7 +455,7 @@ def forward(
       kernel: a filter of 2 to 5 elements along each side, with as many outputs.
       windows: its windows, with stride 1.
       out: the result, in C order.
-      after: a vector that is added to the result, and its limits then.
+      after: what follows, if anything does.
     """
     rows, columns, channels, out_channels = kernel.shape
     tall, wide = 7 - rows, 7 - columns
@@ -457,8 +463,8 @@ def forward(
     down, across = -(-height // tall), -(-width // wide)
     tiles = batch * down * across
     seconds = tiles * NUM_POINTS * (channels + out_channels) * _SECONDS_OF_ELEMENT
-    filter_routine, plain, biased = _others(rows, columns)
-    routines = _INPUTS, filter_routine, plain if after is None else biased
+    filter_routine, others = _others(rows, columns)
+    routines = _INPUTS, filter_routine, others[after.form if after else ""]
     # All are asked, so that they are compiled one right after the other.
     of_inputs, of_filter, of_outputs = (one.find(seconds) for one in routines)
     if of_inputs is None or of_filter is None or of_outputs is None:
@@ -493,7 +499,7 @@ def forward(
             products = products.reshape(NUM_POINTS, stop - start, out_channels)
             matmul(inputs.reshape(NUM_POINTS, stop - start, channels), filters, out=products)
             of_result = np.array([*sizes, height, width, out_channels], np.int64)
-            of_outputs(out, products, seen, *(after or ()), of_result)
+            of_outputs(out, products, seen, *(after[1:] if after else ()), of_result)
             is_finite[number] = not np.isnan(seen).any()
         _returned(room, given, made)
 

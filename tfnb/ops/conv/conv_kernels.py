@@ -27,7 +27,7 @@ from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.piecewise_products import multiply_of
-from tfnb.ops.conv import compiled_conv, compiled_winograd, winograd
+from tfnb.ops.conv import compiled_conv, compiled_filter_gradient, compiled_winograd, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -270,9 +270,14 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
 
 
 def forward_biased(
-    x: Array, kernel: Array, bias: Array, limits: tuple[float, float], windows: Sequence[Window]
+    x: Array,
+    kernel: Array,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    windows: Sequence[Window],
 ) -> Array | None:
-    """Return the limited sum of a convolution and a vector by compiled routines, in one pass.
+    """Return a convolution and what follows it by compiled routines, in one pass.
 
     None where they do not fit, or are not ready.  Results have the bits of a convolution by the
     same routines and of separate steps behind it.
@@ -280,16 +285,17 @@ def forward_biased(
     Args:
       x: the images, see :func:`forward`.
       kernel: the filter.
-      bias: a number for each output channel.
+      bias: a number for each output channel, which is added, or None.
+      norm: what is subtracted then, a factor, and what is added to the product, or None.
       limits: the smallest and the largest result; NaN stays NaN.
       windows: the windows of the spatial dimensions.
     """
-    if not compiled_conv.suits(x, kernel.shape, kernel.dtype) or bias.dtype != np.float32:
+    after = compiled_conv.after_of(bias, norm, limits, kernel.shape[-1])
+    if after is None or not compiled_conv.suits(x, kernel.shape, kernel.dtype):
         return None
     if _num_covered(windows, x.shape[-1], kernel.shape):
         return None
     out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
-    after = np.ascontiguousarray(bias), np.array(limits, np.float32)
     if out.size and _forward_compiled(x, kernel, windows, out, after):
         return out
     return None
@@ -300,12 +306,9 @@ def _forward_compiled(
     kernel: Array,
     windows: Sequence[Window],
     out: Array,
-    after: tuple[Array, Array] | None = None,
+    after: compiled_conv.After | None = None,
 ) -> bool:
-    """Write a convolution into `out` by compiled routines; return whether they are ready.
-
-    With `after`, a vector is added to the result, which is limited then.
-    """
+    """Write a convolution, and what follows, into `out`; return whether routines are ready."""
     if compiled_winograd.suits(kernel.shape, windows, out):
         is_finite = compiled_winograd.forward(x, kernel, windows, out, after)
         if is_finite is None or is_finite:
@@ -348,7 +351,7 @@ def _compiled_filter_gradient(
         found = compiled_winograd.filter_gradient(x, out_backprop, filter_shape, windows)
         if found is None or np.isfinite(found).all():
             return found
-    return compiled_conv.filter_gradient(x, out_backprop, filter_shape, windows)
+    return compiled_filter_gradient.filter_gradient(x, out_backprop, filter_shape, windows)
 
 
 def backprop_filter(
@@ -370,7 +373,7 @@ def backprop_filter(
     if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
         found = _compiled_filter_gradient(x, out_backprop, filter_shape, windows)
         if found is not None:
-            return found
+            return found.astype(dtype, copy=False)
     if winograd.suits(xp, x, filter_shape, windows):
         found = winograd.backprop_filter(x, out_backprop, windows)
         if found is not None:
@@ -445,7 +448,7 @@ def backprop_input(
     if xp is np and kernel.shape[-2] == input_shape[-1]:
         found = _by_phases(input_shape, kernel, out_backprop, windows)
         if found is not None:
-            return found
+            return found.astype(dtype, copy=False)
     turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
     if turned is not None:
         return forward(xp, out_backprop, *turned).astype(dtype, copy=False)

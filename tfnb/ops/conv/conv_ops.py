@@ -265,16 +265,16 @@ def conv2d_op(
 def _(
     x: Array,
     kernel: Array,
-    bias: Array,
-    lowest: float,
-    highest: float,
     *,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
     dilations: list[int],
 ) -> Array | None:
-    if x.ndim != 4 or kernel.ndim != 4 or bias.shape != kernel.shape[-1:]:
+    if x.ndim != 4 or kernel.ndim != 4:
         return None
     try:
         _check_conv(x.shape, kernel.shape, strides, dilations, 4)
@@ -282,7 +282,7 @@ def _(
         windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     except errors.OpError:
         return None
-    return conv_kernels.forward_biased(x, kernel, bias, (lowest, highest), windows)
+    return conv_kernels.forward_biased(x, kernel, bias, norm, limits, windows)
 
 
 also_channels_first(conv2d_op, images="x")
@@ -511,6 +511,29 @@ def depthwise_conv2d_native_op(
     _check_depthwise(x.shape, kernel.shape, strides, dilations)
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     return depthwise_kernels.forward(xp, x, kernel, windows)
+
+
+@depthwise_conv2d_native_op.biased
+def _(
+    x: Array,
+    kernel: Array,
+    *,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    dilations: list[int],
+) -> Array | None:
+    if x.ndim != 4 or kernel.ndim != 4:
+        return None
+    try:
+        _check_depthwise(x.shape, kernel.shape, strides, dilations)
+        windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
+    except errors.OpError:
+        return None
+    return depthwise_kernels.forward_biased(x, kernel, bias, norm, limits, windows)
 
 
 also_channels_first(depthwise_conv2d_native_op, images="x")

@@ -18,6 +18,7 @@ import numpy as np
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import LARGE, is_large
 from tfnb.ops.conv import compiled_depthwise
+from tfnb.ops.conv.compiled_conv import after_of
 from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, is_pointwise, widened
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
@@ -61,7 +62,7 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
         result = np.empty((len(x), *outputs, channels * multiplier), x.dtype)
         taps = _taps(kernel)
         if not result.size or compiled_depthwise.convolve(wide, taps, windows, result):
-            return result
+            return result.astype(dtype, copy=False)
     if _suits(xp, x, windows, _LEAST_ELEMENTS) and kernel.size:
         if multiplier > 1:
             x = np.repeat(x, multiplier, axis=-1)
@@ -81,6 +82,26 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
         cells = tuple(w.slice_at(i) for w, i in zip(windows, element, strict=True))
         split += padded[(slice(None), *cells)][..., None] * kernel[element]
     return out.astype(dtype, copy=False)
+
+
+def forward_biased(
+    x: Array,
+    kernel: Array,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    windows: Sequence[Window],
+) -> Array | None:
+    """Return a convolution and what follows it; see ``conv_kernels.forward_biased``."""
+    channels, multiplier = kernel.shape[-2:]
+    after = after_of(bias, norm, limits, channels * multiplier)
+    if after is None or not compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
+        return None
+    result = np.empty((len(x), *(w.output for w in windows), channels * multiplier), np.float32)
+    wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
+    if result.size and compiled_depthwise.convolve(wide, _taps(kernel), windows, result, after):
+        return result
+    return None
 
 
 class _Rows:
@@ -195,7 +216,7 @@ def backprop_filter(
         wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
         compiled = compiled_depthwise.filter_gradient(wide, out_backprop, windows)
         if compiled is not None:
-            return compiled.reshape(tuple(filter_shape))
+            return compiled.reshape(tuple(filter_shape)).astype(dtype, copy=False)
     is_long = windows[-1].stride == 1 and windows[-1].output * channels * multiplier >= _LONG_ROW
     if _suits(xp, x, windows) and is_long and out_backprop.size:
         if multiplier > 1:
@@ -253,7 +274,7 @@ def backprop_input(
     if xp is np and out_backprop.size:
         found = _compiled_gather(input_shape, kernel, out_backprop, windows)
         if found is not None:
-            return found
+            return found.astype(dtype, copy=False)
     phases = gradient_phases(windows) if _suits(xp, out_backprop, windows) else None
     if phases is not None and kernel.size:
         return _gather(kernel, out_backprop, windows, phases).astype(dtype, copy=False)

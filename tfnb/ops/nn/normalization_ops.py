@@ -255,6 +255,26 @@ def _normalized(
     return channels.whole(y)
 
 
+def _channel_norm(
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> tuple[Array, Array, Array] | None:
+    """Return what `_normalized` subtracts, multiplies by and adds; None for other forms."""
+    given = scale, offset, mean, variance
+    if is_training or data_format != "NHWC" or len({one.shape for one in given}) > 1:
+        return None
+    if scale.ndim != 1 or any(one.dtype != np.float32 for one in given):
+        return None
+    return mean, scale / np.sqrt(variance + np.float32(epsilon)), offset
+
+
 _NORM_ATTRS = (
     "epsilon: float = 9.99999975e-05",
     "exponential_avg_factor: float = 1",
@@ -304,6 +324,9 @@ def fused_batch_norm_op(
     )
 
 
+fused_batch_norm_op.normalizes(_channel_norm)
+
+
 @fused_batch_norm_op.gradient
 def _(op: Operation, *grads: Tensor) -> Gradients:
     return _fused_norm_gradient(op, fused_batch_norm_grad, grads[0], has_third=False)
@@ -343,6 +366,9 @@ def fused_batch_norm_v2(
         data_format,
         is_training,
     )
+
+
+fused_batch_norm_v2.normalizes(_channel_norm)
 
 
 @fused_batch_norm_v2.gradient
@@ -389,6 +415,9 @@ def fused_batch_norm_v3(
         is_training,
     )
     return (*results, xp.zeros((), scale.dtype))
+
+
+fused_batch_norm_v3.normalizes(_channel_norm)
 
 
 @fused_batch_norm_v3.gradient

@@ -36,7 +36,7 @@ EXPORTS = {
 )
 def string_to_hash_bucket_fast(xp: Xp, input: Array, *, num_buckets: int) -> Array:
     """Return a bucket for every string, which is the same on all machines and versions."""
-    return mapped(lambda value: fingerprint64(value) % num_buckets, input, np.int64)
+    return (mapped(fingerprint64, input, np.uint64) % np.uint64(num_buckets)).astype(np.int64)
 
 
 string_to_hash_bucket_fast.not_differentiable()

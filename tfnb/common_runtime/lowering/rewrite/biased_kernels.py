@@ -1,8 +1,9 @@
-"""Finds kernels that add a bias to their result, and limit it, while they make it.
+"""Finds kernels that add a bias to their result, normalize and limit it, while they make it.
 
-An op may register how it does so (``OpDefinition.biased``).  Its node, the BiasAdd behind it, and a
-Relu or Relu6 behind that, become a compiled cluster whose function is the registered one; the nodes
-run wherever that returns None.
+An op may register how it does so (``OpDefinition.biased``).  Its node, the BiasAdd behind it, a
+batch norm with given statistics behind that (``OpDefinition.normalizes``), and a Relu or Relu6
+behind that, become a compiled cluster whose function is the registered one; the nodes run wherever
+that returns None.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.common_runtime.executor.immutable_executor_state import PURE_ONE, WITHOUT_CONTEXT
+from tfnb.common_runtime.executor.immutable_executor_state import (
+    PURE,
+    PURE_ONE,
+    WITHOUT_CONTEXT,
+)
 from tfnb.common_runtime.lowering.recognise.program import (
     Assign,
     Block,
@@ -56,23 +61,45 @@ def is_biased(cluster: Cluster) -> bool:
 
 
 def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
-    """Return the function of a cluster's nodes: of their inputs and the bias."""
+    """Return the function of a cluster's nodes: of their inputs but the results among them."""
     kernel = members[0].item.kernel
     assert kernel is not None
-    function = kernel.definition.biased_kernel
-    compute = kernel.compute
+    function, keywords = kernel.definition.biased_kernel, _attributes(kernel)
     assert function is not None
-    assert isinstance(compute, partial)
-    keywords = compute.keywords
-    lowest, highest = _LIMITS.get(members[-1].item.op, _NO_LIMITS)
+    first = len(members[0].args)
+    limits = _LIMITS.get(members[-1].item.op, _NO_LIMITS)
+    norm = next((one for one in members if _norm_of(one) is not None), None)
+    has_bias = members[1] is not norm
+    of_norm: Callable[..., Any] | None = None
+    if norm is not None:
+        given = _norm_of(norm)
+        assert given is not None
+        of_norm = partial(given, **_attributes(norm.item.kernel))
 
     def run(*args: Any) -> Any:
         for arg in args:
             if arg.__class__ is not np.ndarray:
                 return None
-        return function(*args, lowest, highest, **keywords)
+        vectors = None
+        if of_norm is not None:
+            vectors = of_norm(*args[first + has_bias :])
+            if vectors is None:
+                return None
+        bias = args[first] if has_bias else None
+        return function(*args[:first], bias=bias, norm=vectors, limits=limits, **keywords)
 
     return run
+
+
+def _attributes(kernel: Any) -> Mapping[str, Any]:
+    """Return the attributes that a kernel's function gets."""
+    assert isinstance(kernel.compute, partial)
+    return kernel.compute.keywords
+
+
+def _norm_of(compute: Compute) -> Callable[..., Any] | None:
+    kernel = compute.item.kernel
+    return None if kernel is None else kernel.definition.channel_norm
 
 
 class _Finder:
@@ -101,12 +128,23 @@ class _Finder:
     def _join(self, block: Block, first: int, readers: Mapping[str, int]) -> None:
         """Join a node and those behind it."""
         places = [first]
-        for is_fit in (self._is_bias, self._is_limit):
+        for is_fit in (self._is_bias, self._is_norm):
             found = self._only_reader(block, places[-1], readers)
             if found is not None and is_fit(block[found], block[places[-1]]):
                 places.append(found)
-            elif len(places) == 1 or (found is not None and _is_elementwise(block[found])):
-                return  # a cluster of elementwise nodes begins with the bias
+        if len(places) == 1:
+            return
+        found = self._only_reader(block, places[-1], readers)
+        if found is not None and self._is_limit(block[found]):
+            places.append(found)
+        elif (
+            found is not None
+            and _is_elementwise(block[found])
+            and not _norm_of(
+                block[places[-1]]  # type: ignore[arg-type]
+            )
+        ):
+            return  # a cluster of elementwise nodes begins with the bias
         last = places[-1]
         members = [block[place] for place in places]
         made = {member.results[0] for member in members}  # type: ignore[union-attr]
@@ -133,7 +171,7 @@ class _Finder:
         """Return where the result of a node is read, if that is one place behind it."""
         instruction = block[place]
         assert isinstance(instruction, Compute)
-        (name,) = instruction.results
+        name = instruction.results[0]
         found = readers.get(name)
         return found if found is not None and found > place and self._uses.get(name) == 1 else None
 
@@ -152,7 +190,21 @@ class _Finder:
         is_vector = isinstance(value, np.ndarray) and value.ndim == 1
         return found.item.op in ("Add", "AddV2") and is_vector
 
-    def _is_limit(self, found: type_of_instruction, _before: type_of_instruction) -> bool:
+    def _is_norm(self, found: type_of_instruction, before: type_of_instruction) -> bool:
+        """Return whether a node normalizes the result before it with given statistics."""
+        if not isinstance(found, Compute) or _norm_of(found) is None or is_on_gpu(found.item):
+            return False
+        kernel = found.item.kernel
+        assert kernel is not None
+        assert isinstance(before, Compute)
+        if found.item.action not in (PURE_ONE, PURE) or kernel.attrs.get("is_training"):
+            return False
+        if not (_is_channels_last(kernel) and is_own_kernel(kernel)):
+            return False
+        is_alone = not any(self._uses.get(name) for name in found.results[1:])
+        return is_alone and found.args[0] == before.results[0]
+
+    def _is_limit(self, found: type_of_instruction) -> bool:
         return isinstance(found, Compute) and _is_pure(found) and found.item.op in _LIMITS
 
 
