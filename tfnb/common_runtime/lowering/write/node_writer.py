@@ -130,7 +130,8 @@ class NodeWriter:
                 written = self.write(expression, item, self._with_arrays(args))
                 text = f"{instruction.results[0]} = {written}"
                 self.expressions.add(len(source.items))
-                self._made.add(instruction.results[0])
+                if expression.is_new:
+                    self._made.add(instruction.results[0])
             elif instruction.held and instruction.held.text:
                 source.check(_COST_OF_EXPRESSION)
                 source.line(self._use(instruction, instruction.held), item, args)
@@ -357,9 +358,20 @@ class NodeWriter:
             return None
         are_scalars = all(arg in self._scalars for arg in instruction.args)
         for one in expressions_of(item.kernel):
+            if one.calls_kernel and self._has_constants(instruction):
+                continue  # the kernel made for the constants is faster
             if are_scalars or not one.scalars_only:
                 return one
         return None
+
+    def _has_constants(self, instruction: Compute) -> bool:
+        """Return whether the inputs that the op can make a kernel for are constants."""
+        kernel = instruction.item.kernel
+        made = None if kernel is None else kernel.definition.constant_kernel
+        if kernel is None or made is None:
+            return False
+        given = zip(kernel.definition.op_def.inputs, instruction.args, strict=True)
+        return all(arg in self._program.constants for one, arg in given if one.name in made.inputs)
 
     def _item(self, item: NodeItem) -> str:
         name = f"i{item.id}"
