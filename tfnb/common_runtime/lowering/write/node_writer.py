@@ -30,12 +30,14 @@ from tfnb.common_runtime.lowering.recognise.program import (
     CheckPredicate,
     Choose,
     Compute,
+    Deferred,
     PartialSum,
     Program,
     Read,
     reads_of,
 )
 from tfnb.common_runtime.lowering.rewrite.held import makes_handle
+from tfnb.common_runtime.lowering.rewrite.product_sums import RUN
 from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.common_runtime.lowering.rewrite.sums import first_sum, last_sum, next_sum
 from tfnb.common_runtime.lowering.support.waits import waiter
@@ -182,6 +184,23 @@ class NodeWriter:
                 function = "last_sum"
         call = f"{function}({', '.join(given)})"
         self._source.line(f"{instruction.target} = {call}", instruction.item, args)
+
+    def deferred(self, instruction: Deferred) -> None:
+        """Write a part of a sum of products that are made together."""
+        self.computes = True
+        source, item, part = self._source, instruction.item, instruction.part
+        source.check(1 if part == "product" else _COST_OF_EXPRESSION)
+        source.names[f"{part}_of"] = RUN[part]
+        first: list[str] = []
+        if part in ("product", "further"):
+            source.names[f"m{item.id}"] = item.compute
+            first = [f"m{item.id}"]
+        if part == "product":
+            first.append(str(instruction.order))
+        elif part == "sum":
+            first = [repr(item.op), repr(instruction.numbers)]
+        call = f"{part}_of({', '.join([*first, *instruction.args])})"
+        source.line(f"{instruction.target} = {call}", item, instruction.args)
 
     def choose(self, instruction: Choose) -> None:
         """Write the choice of a _SwitchN's output."""
