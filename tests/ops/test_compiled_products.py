@@ -18,6 +18,7 @@ SIZES = [(9, 5, 33), (6, 70, 64), (13, 600, 17), (40, 3, 130), (8, 1, 128)]
 @pytest.fixture(autouse=True)
 def _compiles(monkeypatch):
     monkeypatch.setenv("TFNB_COMPILED", "1")
+    monkeypatch.setattr(compiled_products, "_ARE_FASTER", True)
     monkeypatch.setattr(compiled_products, "_LEAST_PRODUCTS", 1)
     monkeypatch.setattr(compiled_products, "MOST_TURNED", 0)
     with compiling_at_once():

@@ -160,6 +160,39 @@ def test_a_sum_with_a_bias_gives_the_kernels_bits(dtype):
         assert answer(function, args) == answer(kernel.compute, args)
 
 
+def _kernel_with(name, **attrs):
+    """Return an op's kernel for float32 and further attributes."""
+    attrs = {"T": dtypes.float32, **attrs}
+    return create_kernel(_WRITTEN[name], "node", attrs, CpuDevice("/device:CPU:0", 0))
+
+
+_SHAPES = [(), (3,), (1, 3), (2, 3), (0, 3), (2, 1, 3), (3, 2)]
+
+
+@pytest.mark.parametrize("index", [dtypes.int32, dtypes.int64], ids=["int32", "int64"])
+def test_expressions_about_shapes_give_the_kernels_results(index):
+    """Shape, Reshape to equal and other shapes, and sums over some axes or none are compared."""
+    values = [np.arange(np.prod(one), dtype=np.float32).reshape(one)[()] for one in _SHAPES]
+    values[1][0] = np.nan
+    shape = _kernel_with("Shape", out_type=index)
+    # The second array has the same sizes as the first, which the kernel keeps.
+    sizes = [shape.compute(one) for one in values]
+    sizes += [one.copy() for one in sizes] + [np.array([-1], index.numpy_dtype), sizes[3][None]]
+    axes = [np.array(one, index.numpy_dtype) for one in ([], [0], [0, -1], 1, [5])]
+    for kernel, others in (
+        (shape, None),
+        (_kernel_with("Reshape", Tshape=index), sizes),
+        (_kernel_with("Sum", Tidx=index, keep_dims=True), axes),
+        (_kernel_with("Sum", Tidx=index, keep_dims=False), axes),
+    ):
+        (expression,) = expressions_of(kernel)
+        assert not expression.is_new
+        function = function_of(expression, kernel)
+        rest = [] if others is None else [others]
+        for args in itertools.product(values, *rest):
+            assert answer(function, args) == answer(kernel.compute, args)
+
+
 _TILED = {name: one for name, one in op_registry.all_ops().items() if one.tile_expression}
 
 

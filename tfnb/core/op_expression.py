@@ -62,6 +62,7 @@ class Expression:
         no input is treated in this way.
       attrs: the values of attributes that it is valid for.
       is_elementwise: whether it makes a scalar from scalars.
+      is_new: whether its result is a number, or an array that nothing else has.
     """
 
     text: str
@@ -71,6 +72,7 @@ class Expression:
     vector: str = ""
     attrs: Mapping[str, Attr] = field(default_factory=dict)
     is_elementwise: bool = True
+    is_new: bool = True
 
     @property
     def calls_kernel(self) -> bool:

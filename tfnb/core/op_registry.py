@@ -246,6 +246,7 @@ class OpDefinition:
         scalars_only: bool = False,
         attrs: Mapping[str, Attr] | None = None,
         is_elementwise: bool = True,
+        is_new: bool = True,
         **names: Any,
     ) -> OpDefinition:
         """Register the kernel as a line of Python; see :mod:`tfnb.core.op_expression`.
@@ -257,11 +258,12 @@ class OpDefinition:
           scalars_only: whether it is valid for inputs of rank 0 only.
           attrs: only for nodes with these values of attributes.
           is_elementwise: whether it computes a scalar from scalars.
+          is_new: whether its result is a number, or an array that nothing else has.
           **names: functions and constants used in braces.
         """
         only = None if types is None else frozenset(types)
         self.expressions += (
-            Expression(text, only, scalars_only, names, "", attrs or {}, is_elementwise),
+            Expression(text, only, scalars_only, names, "", attrs or {}, is_elementwise, is_new),
         )
         return self
 

@@ -26,7 +26,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.known_results import are_short, read_only
+from tfnb.ops.base.known_results import ResultsOfKept, are_short, kept
 from tfnb.ops.base.opaque_values import array_of, as_scalar, is_opaque
 
 if TYPE_CHECKING:
@@ -588,6 +588,10 @@ def _concat_offset_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
     """Return the offset of each tensor in the concatenation."""
+    arrays = (concat_dim, *shape)
+    known = _OFFSETS_OF_KEPT.get(arrays)
+    if known is not None:
+        return known
     if concat_dim.ndim:
         raise errors.invalid_argument(
             "Concat dim tensor should be a scalar integer, but got shape "
@@ -601,7 +605,10 @@ def concat_offset(xp: Xp, concat_dim: Array, shape: Array) -> Outputs:
     shapes = tuple([tuple(one.tolist()) for one in shape])
     if not are_short(*shapes):
         return _offsets.__wrapped__(int(concat_dim), shapes, shape[0].dtype)
-    return _offsets(int(concat_dim), shapes, shape[0].dtype)
+    return _OFFSETS_OF_KEPT.keep(arrays, _offsets(int(concat_dim), shapes, shape[0].dtype))
+
+
+_OFFSETS_OF_KEPT = ResultsOfKept()
 
 
 @lru_cache(maxsize=1024)
@@ -626,7 +633,7 @@ def _offsets(number: int, shapes: tuple[tuple[int, ...], ...], dtype: Any) -> tu
         offset = np.zeros(rank, dtype)
         offset[place] = start
         start = start + dtype.type(sizes[place])
-        offsets.append(read_only(offset))
+        offsets.append(kept(offset))
     return tuple(offsets)
 
 

@@ -27,7 +27,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.ops.array.constant_ops import constant
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.known_results import are_short, read_only
+from tfnb.ops.base.known_results import ResultsOfKept, are_short, kept, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,12 +100,22 @@ _KEPT = 1024
 def _short_sizes(shape: tuple[int, ...]) -> Array:
     if shape and max(shape) > 2**31 - 1:
         raise errors.invalid_argument(f"Shape output type is 32-bit but dim size is {max(shape)}")
-    return read_only(np.array(shape, np.int32))
+    return kept(np.array(shape, np.int32))
 
 
 @lru_cache(maxsize=_KEPT)
 def _long_sizes(shape: tuple[int, ...]) -> Array:
-    return read_only(np.array(shape, np.int64))
+    return kept(np.array(shape, np.int64))
+
+
+for _type, _known in ((dtypes.int32, _short_sizes), (dtypes.int64, _long_sizes)):
+    shape_op.expression(
+        "{sizes}({input}.shape)",
+        attrs={"out_type": _type},
+        is_elementwise=False,
+        is_new=False,
+        sizes=_known,
+    )
 
 
 @register_op(
@@ -353,6 +363,17 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
         )
     check_rank(len(sizes))
     return tensor.reshape(sizes)
+
+
+# The shape is often that of the tensor itself, in gradients of ops that may broadcast.
+for _type, _known in ((dtypes.int32, _short_sizes), (dtypes.int64, _long_sizes)):
+    reshape_op.expression(
+        "{tensor} if {sizes}({tensor}.shape) is {shape} else {kernel}",
+        attrs={"Tshape": _type},
+        is_elementwise=False,
+        is_new=False,
+        sizes=_known,
+    )
 
 
 @reshape_op.with_constants("shape")
@@ -674,10 +695,18 @@ def _broadcast_gradient_args_shape(c: InferenceContext) -> list[TensorShape]:
 )
 def broadcast_gradient_args(xp: Xp, s0: Array, s1: Array) -> Outputs:
     """Return the axes over which the gradients of a broadcasting op are summed."""
+    if s0 is s1 and s0.ndim == 1 and xp is np:
+        return _gradient_axes((), (), s0.dtype.char)
+    known = _AXES_OF_KEPT.get((s0, s1))
+    if known is not None:
+        return known
     sizes = _as_vectors(s0, s1)
     if not are_short(*sizes):
         return _gradient_axes.__wrapped__(*sizes, s0.dtype.char)
-    return _gradient_axes(*sizes, s0.dtype.char)
+    return _AXES_OF_KEPT.keep((s0, s1), _gradient_axes(*sizes, s0.dtype.char))
+
+
+_AXES_OF_KEPT = ResultsOfKept()
 
 
 @lru_cache(maxsize=_KEPT)

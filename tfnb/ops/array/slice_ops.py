@@ -26,6 +26,7 @@ from tfnb.framework.scopes import name_scope
 from tfnb.framework.tensor import Tensor, register_operator
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.known_results import ResultsOfKept
 from tfnb.ops.base.opaque_values import as_scalar
 
 if TYPE_CHECKING:
@@ -105,6 +106,9 @@ def _slice_shape(c: InferenceContext) -> TensorShape:
 def slice_op(xp: Xp, input: Array, begin: Array, size: Array) -> Array:
     """Return the part that starts at ``begin`` and has ``size`` elements along each dimension."""
     shape = input.shape
+    known = _INDICES_OF_KEPT.get((begin, size), shape)
+    if known is not None:
+        return input[known]
     rank = len(shape)
     if begin.shape != (rank,) or size.shape != (rank,):
         raise errors.invalid_argument(
@@ -130,7 +134,10 @@ def slice_op(xp: Xp, input: Array, begin: Array, size: Array) -> Array:
                 f"Expected size[{i}] in [0, {whole - start}], but got {count}"
             )
         index.append(builtins.slice(start, start + count))
-    return input[tuple(index)] if index else input
+    return input[_INDICES_OF_KEPT.keep((begin, size), tuple(index), shape)] if index else input
+
+
+_INDICES_OF_KEPT = ResultsOfKept()
 
 
 @slice_op.gradient

@@ -168,6 +168,12 @@ def _sum(xp: Xp, x: Array, axes: tuple[int, ...], keep_dims: bool) -> Array:
     return sum_over(xp, x, axes, keep_dims)
 
 
+# Gradients of ops that may broadcast, but seldom do, sum over no axes.
+sum_op.expression(
+    "{input} if not {reduction_indices}.size else {kernel}", is_elementwise=False, is_new=False
+)
+
+
 @sum_op.with_constants("reduction_indices")
 def _(reduction_indices: Array, *, keep_dims: bool) -> Callable[[Array], Array]:
     return _axes_kernel(_sum, reduction_indices, keep_dims)

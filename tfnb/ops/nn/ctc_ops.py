@@ -50,6 +50,9 @@ _FLAGS = (
 _T = "T: {float, double} = DT_FLOAT"
 _CPU: dict[str, Any] = {"devices": ("CPU",)}
 
+# The most states of alignments, in all frames and rows, that are computed together.
+_MOST_STATES = 1 << 18
+
 
 # --------------------------------------------------------------------------------------------- loss
 
@@ -92,52 +95,69 @@ def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def _loss_of_one(
-    probabilities: NDArray[Any], labels: list[int], blank: int, merge_repeated: bool
-) -> tuple[float, NDArray[Any]]:
-    """Return the loss of one row, and its gradient by the logits: (frames, classes)."""
-    frames = len(probabilities)
-    path = np.full(2 * len(labels) + 1, blank)
-    path[1::2] = labels
-    count = len(path)
+def _losses(
+    logits: NDArray[Any], labels: list[list[int]], lengths: list[int], merge_repeated: bool
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the losses of rows, and their gradients by the logits: (frames, rows, classes).
+
+    All rows take each step of the recursion at once.  A row with fewer states or frames than
+    others has impossible states beside its own.
+    """
+    blank = logits.shape[2] - 1
+    counts = np.array([2 * len(one) + 1 for one in labels])[:, None]
+    ends = np.array(lengths)[:, None]
+    num_frames, num_rows, num_states = max(lengths), len(labels), int(counts.max())
+    path = np.full((num_rows, num_states), blank)
+    for row, one in enumerate(labels):
+        path[row, 1 : 2 * len(one) : 2] = one
+    place = np.arange(num_states)
+    exists = place < counts
     is_blank = path == blank
-    may_stay = is_blank | merge_repeated
+    may_stay = (is_blank | merge_repeated) & exists
     # A label may follow the previous label without a blank, unless merging would join both.
-    may_skip = np.zeros(count, bool)
-    may_skip[2:] = ~is_blank[2:]
+    may_skip = ~is_blank[:, 2:]
     if merge_repeated:
-        may_skip[2:] &= path[2:] != path[:-2]
-    emitted = np.log(probabilities[:, path], dtype=np.float64)
-    forward = np.full((frames, count), -np.inf)
-    backward = np.full((frames, count), -np.inf)
-    forward[0, : min(2, count)] = emitted[0, : min(2, count)]
-    backward[-1, max(count - 2, 0) :] = 0.0
+        may_skip &= path[:, 2:] != path[:, :-2]
+    probabilities = _softmax(logits[:num_frames])
+    time = np.arange(num_frames)[:, None, None]
+    is_there = exists & (time < ends)
+    emitted = np.log(np.take_along_axis(probabilities, path[None], 2), dtype=np.float64)
+    emitted[~is_there] = 0.0
+    impossible = np.full((num_frames, num_rows, num_states), -np.inf)
+    forward, backward = impossible.copy(), impossible
+    forward[0] = np.where(exists & (place < 2), emitted[0], -np.inf)
+    rows = np.arange(num_rows)[:, None]
+    backward[ends - 1, rows, np.maximum(counts - 2, 0)] = 0.0
+    backward[ends - 1, rows, counts - 1] = 0.0
     # Only states reachable from the start and to the end, so that NaN stays out of the others.
-    time, place = np.ogrid[:frames, :count]
-    useful = (place >= count - 2 * (frames - time)) & (place < 2 * (time + 1))
-    for t in range(1, frames):
+    useful = is_there & (place >= counts - 2 * (ends - time)) & (place < 2 * (time + 1))
+    for t in range(1, num_frames):
         before = forward[t - 1]
         total = np.where(may_stay, before, -np.inf)
-        total[1:] = np.logaddexp(total[1:], before[:-1])
-        total[2:] = np.logaddexp(total[2:], np.where(may_skip[2:], before[:-2], -np.inf))
+        total[:, 1:] = np.logaddexp(total[:, 1:], before[:, :-1])
+        total[:, 2:] = np.logaddexp(total[:, 2:], np.where(may_skip, before[:, :-2], -np.inf))
         forward[t] = np.where(useful[t], total + emitted[t], -np.inf)
-    for t in range(frames - 2, -1, -1):
+    for t in range(num_frames - 2, -1, -1):
         after = backward[t + 1] + emitted[t + 1]
         total = np.where(may_stay, after, -np.inf)
-        total[:-1] = np.logaddexp(total[:-1], after[1:])
-        total[:-2] = np.logaddexp(total[:-2], np.where(may_skip[2:], after[2:], -np.inf))
-        if count == 1 and t == frames - 2:
-            # A path of one blank: TensorFlow's initialization of two states also sets this one.
-            total = np.logaddexp(total, 0.0)
-        backward[t] = np.where(useful[t], total, -np.inf)
-    likelihood = np.logaddexp.reduce(forward[0] + backward[0])
-    gradient = probabilities.copy()
-    if likelihood == -np.inf:  # no alignment is possible
-        return float("inf"), gradient
+        total[:, :-1] = np.logaddexp(total[:, :-1], after[:, 1:])
+        total[:, :-2] = np.logaddexp(total[:, :-2], np.where(may_skip, after[:, 2:], -np.inf))
+        # A path of one blank: TensorFlow's initialization of two states also sets this one.
+        alone = (counts[:, 0] == 1) & (ends[:, 0] == t + 2)
+        total[alone] = np.logaddexp(total[alone], 0.0)
+        backward[t] = np.where(t >= ends - 1, backward[t], np.where(useful[t], total, -np.inf))
+    likelihood = np.logaddexp.reduce(forward[0] + backward[0], axis=1)
+    gradient = np.where(time < ends, probabilities, 0)
+    possible = likelihood != -np.inf
+    shares = np.exp(forward + backward - np.where(possible, likelihood, 0.0)[:, None])
     share = np.zeros(gradient.shape)
-    np.add.at(share.T, path, np.exp(forward + backward - likelihood).T)
-    gradient -= share + (likelihood - likelihood)  # NaN everywhere if the loss is NaN
-    return -float(likelihood), gradient
+    for state in range(num_states):
+        given = np.flatnonzero(possible & exists[:, state])
+        share[:, given, path[given, state]] += shares[:, given, state]
+    # NaN everywhere if the loss is NaN.
+    share += np.where(np.isnan(likelihood), np.nan, 0.0)[:, None]
+    gradient -= np.where(time < ends, share, 0.0)
+    return -likelihood, gradient
 
 
 def _ctc_loss(
@@ -162,6 +182,7 @@ def _ctc_loss(
     blank = classes - 1
     loss = np.zeros(batch, inputs.dtype)
     gradient = np.zeros(inputs.shape, inputs.dtype)
+    computed = list[tuple[int, list[int], int]]()
     for row, (labels, length) in enumerate(zip(rows, lengths.tolist(), strict=True)):
         if not 0 <= length <= frames:
             raise errors.invalid_argument(f"sequence_length({row}) <= {frames}")
@@ -182,8 +203,15 @@ def _ctc_loss(
             )
         if not classes:
             raise errors.invalid_argument("inputs have no classes, not even the blank one")
-        value, slopes = _loss_of_one(_softmax(inputs[:length, row]), labels, blank, merge_repeated)
-        loss[row], gradient[:length, row] = value, slopes
+        computed.append((row, labels, length))
+    while computed:
+        # Rows share a recursion as long as its arrays are small.
+        longest = max(len(labels) for _, labels, _ in computed) * 2 + 1
+        together = max(1, _MOST_STATES // (longest * frames))
+        some, computed = computed[:together], computed[together:]
+        places, labels_of, lengths_of = map(list, zip(*some, strict=True))
+        found = _losses(inputs[:, places], labels_of, lengths_of, merge_repeated)
+        loss[places], gradient[: max(lengths_of), places] = found
     return loss, gradient
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _WORD = 2**32
 _BLOCKS_AT_ONCE = 64
+# The most classes whose probability a sampler keeps.
+_MOST_KNOWN = 1 << 16
 
 
 class WordStream:
@@ -52,8 +54,8 @@ class WordStream:
 
     def precise_fraction(self) -> float:
         """Return a float64 in [0, 1) with 52 bits; the first word holds the upper ones."""
-        high = next(self._words) & 0xFFFFF
-        return (high << 32 | next(self._words)) / 2**52
+        words = self._words
+        return ((next(words) & 0xFFFFF) << 32 | next(words)) / 4503599627370496
 
     def below(self, limit: int) -> int:
         """Return an integer of 32 bits in [0, limit), without bias."""
@@ -114,7 +116,7 @@ class RangeSampler:
         return np.array(counts, np.float32).reshape(classes.shape)
 
     def _expected_count(self, value: int, count: int, tries: int) -> float:
-        probability = float(self.probability(value))
+        probability = self.probability(value)
         if tries == count:
             return probability * count
         if probability >= 1.0:
@@ -151,6 +153,7 @@ class LogUniformSampler(RangeSampler):
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._log_range = math.log1p(limit)
+        self._known: dict[int, float] = {}
 
     def draw(self, words: WordStream) -> int:
         """Return one class."""
@@ -160,9 +163,15 @@ class LogUniformSampler(RangeSampler):
 
     def probability(self, value: int) -> float:
         """Return log((value + 2) / (value + 1)) / log(range + 1)."""
+        found = self._known.get(value)
+        if found is not None:
+            return found
         if value < 0:
             return math.nan
-        return float(np.float32(math.log((value + 2.0) / (value + 1.0)) / self._log_range))
+        found = float(np.float32(math.log((value + 2.0) / (value + 1.0)) / self._log_range))
+        if len(self._known) < _MOST_KNOWN:
+            self._known[value] = found
+        return found
 
 
 class LearnedUnigramSampler(RangeSampler):

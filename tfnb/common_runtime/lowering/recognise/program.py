@@ -183,6 +183,24 @@ class PartialSum:
 
 
 @record(slots=True, eq=False)
+class Deferred:
+    """A part of a sum of products that are made together (``product_sums.py``).
+
+    Attributes:
+      part: the function that runs it.
+      order: of a product its place among the inputs of the sum.
+      numbers: of a sum the places of the other inputs.
+    """
+
+    item: NodeItem
+    part: str
+    args: list[str]
+    target: str
+    order: int = 0
+    numbers: list[int] = field(default_factory=list)
+
+
+@record(slots=True, eq=False)
 class ExitLoop:
     """Ends the loop here, after ``exits``, unless the predicate equals ``goes_on``."""
 
@@ -223,6 +241,7 @@ type_of_instruction = (
     | Cluster
     | Segment
     | PartialSum
+    | Deferred
     | ExitLoop
     | Free
     | Mark
@@ -345,7 +364,7 @@ def reads_of(instruction: type_of_instruction) -> list[str]:
         return [instruction.data, instruction.index]
     if isinstance(instruction, Assign):
         return instruction.sources
-    if isinstance(instruction, Cluster | PartialSum):
+    if isinstance(instruction, Cluster | PartialSum | Deferred):
         return instruction.args
     return []
 
@@ -354,7 +373,7 @@ def writes_of(instruction: type_of_instruction) -> list[str]:
     """Return the registers that an instruction itself sets, without its inner blocks."""
     if isinstance(instruction, Compute | Segment):
         return instruction.results
-    if isinstance(instruction, Read | Clear | PartialSum):
+    if isinstance(instruction, Read | Clear | PartialSum | Deferred):
         return [instruction.target]
     if isinstance(instruction, Copy):
         found = [instruction.target]

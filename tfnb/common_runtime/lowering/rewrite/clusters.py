@@ -29,6 +29,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Cluster,
     Compute,
     Copy,
+    Deferred,
     PartialSum,
     Program,
     Read,
@@ -94,7 +95,7 @@ class _ClusterFinder:
             if isinstance(instruction, Compute):
                 self._add(instruction)
                 continue
-            passes = isinstance(instruction, Copy | Assign | Read | PartialSum)
+            passes = isinstance(instruction, Copy | Assign | Read | PartialSum | Deferred)
             self._close(reads_of(instruction) if passes else list(self._open))
             self._made.append(instruction)
         self._close(list(self._open))

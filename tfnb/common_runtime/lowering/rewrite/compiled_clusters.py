@@ -32,6 +32,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Cluster,
     Compute,
     Copy,
+    Deferred,
     PartialSum,
     Program,
     Read,
@@ -145,7 +146,7 @@ class _Finder:
         for instruction in block:
             size = self._size_of(instruction)
             if not size:
-                passes = isinstance(instruction, Copy | Assign | Read | PartialSum)
+                passes = isinstance(instruction, Copy | Assign | Read | PartialSum | Deferred)
                 if isinstance(instruction, Compute):
                     passes = only_gives(instruction.item)
                 close(reads_of(instruction) if passes else list(growing))

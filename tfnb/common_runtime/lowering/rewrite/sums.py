@@ -20,6 +20,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     PartialSum,
     Program,
     insides_of,
+    reads_of,
     writes_of,
 )
 from tfnb.core import dtypes, errors
@@ -43,7 +44,9 @@ def _spread(block: Block) -> None:
     for instruction in block:
         for inside in insides_of(instruction):
             _spread(inside)
-    places = [place for place, one in enumerate(block) if _is_sum(one)]
+    places = [
+        place for place, one in enumerate(block) if is_sum(one) and len(reads_of(one)) >= _FEWEST
+    ]
     if not places:
         return
     written: dict[str, int] = {}
@@ -83,13 +86,13 @@ def _all_writes(instruction: type_of_instruction) -> Iterator[str]:
             yield from _all_writes(inside)
 
 
-def _is_sum(instruction: type_of_instruction) -> bool:
+def is_sum(instruction: type_of_instruction) -> bool:
+    """Return whether an instruction adds the tensors of an AddN in NumPy."""
     if not isinstance(instruction, Compute) or instruction.item.op not in _SUMS:
         return False
     item = instruction.item
     return (
         item.action == PURE_ONE
-        and len(instruction.args) >= _FEWEST
         and item.kernel is not None
         and item.compute is item.kernel.compute
         and item.kernel.device.xp is np
@@ -101,7 +104,7 @@ def _is_sum(instruction: type_of_instruction) -> bool:
 # ---------------------------------------------------------------------
 
 
-class _Unequal:
+class UnequalSum:
     """Replaces the sum after a tensor with a different shape."""
 
     __slots__ = ("number", "shapes")
@@ -114,16 +117,16 @@ class _Unequal:
 def first_sum(first: Any, second: Any) -> Any:
     """Return the sum of the first two tensors."""
     if first.shape != second.shape:
-        return _Unequal((first.shape, second.shape), 1)
+        return UnequalSum((first.shape, second.shape), 1)
     return first + second
 
 
 def next_sum(total: Any, value: Any, number: int) -> Any:
     """Add a further tensor in place to the sum so far, which has no other user."""
-    if total.__class__ is _Unequal:
+    if total.__class__ is UnequalSum:
         return total
     if total.shape != value.shape:
-        return _Unequal((total.shape, value.shape), number)
+        return UnequalSum((total.shape, value.shape), number)
     total += value
     return total
 
@@ -134,8 +137,16 @@ def last_sum(total: Any, value: Any, number: int, op: str) -> Any:
     Raises:
       InvalidArgumentError: the tensors differ in shape.
     """
-    total = next_sum(total, value, number)
-    if total.__class__ is _Unequal:
+    return finished_sum(next_sum(total, value, number), op)
+
+
+def finished_sum(total: Any, op: str) -> Any:
+    """Return a sum whose tensors have all been added.
+
+    Raises:
+      InvalidArgumentError: the tensors differ in shape.
+    """
+    if total.__class__ is UnequalSum:
         first, other = (f"[{','.join(map(str, shape))}]" for shape in total.shapes)
         raise errors.invalid_argument(
             f"Inputs to operation {op} must have the same size and shape.  "

@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfnb.common_runtime.lowering.recognise.conditions import ALWAYS
-from tfnb.common_runtime.lowering.recognise.program import Compute, PartialSum, Program, Read, Sent
+from tfnb.common_runtime.lowering.recognise.program import (
+    Compute,
+    Deferred,
+    PartialSum,
+    Program,
+    Read,
+    Sent,
+)
 from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
@@ -109,7 +116,8 @@ class Counting:
 
     def note(self, instruction: type_of_instruction, line: int) -> None:
         """Record an instruction that has been written; ``line`` is its last line."""
-        if isinstance(instruction, Compute | PartialSum | Read):
+        is_end = isinstance(instruction, Deferred) and instruction.part == "total"
+        if isinstance(instruction, Compute | PartialSum | Deferred | Read) and not is_end:
             self._lines[instruction.item.id] = line, self._stack[-1]
         self._line_of[id(instruction)] = line
         self.has_sent |= isinstance(instruction, Sent)

@@ -30,12 +30,14 @@ from tfnb.common_runtime.lowering.recognise.program import (
     CheckPredicate,
     Choose,
     Compute,
+    Deferred,
     PartialSum,
     Program,
     Read,
     reads_of,
 )
 from tfnb.common_runtime.lowering.rewrite.held import makes_handle
+from tfnb.common_runtime.lowering.rewrite.product_sums import RUN
 from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in
 from tfnb.common_runtime.lowering.rewrite.sums import first_sum, last_sum, next_sum
 from tfnb.common_runtime.lowering.support.waits import waiter
@@ -130,7 +132,8 @@ class NodeWriter:
                 written = self.write(expression, item, self._with_arrays(args))
                 text = f"{instruction.results[0]} = {written}"
                 self.expressions.add(len(source.items))
-                self._made.add(instruction.results[0])
+                if expression.is_new:
+                    self._made.add(instruction.results[0])
             elif instruction.held and instruction.held.text:
                 source.check(_COST_OF_EXPRESSION)
                 source.line(self._use(instruction, instruction.held), item, args)
@@ -181,6 +184,23 @@ class NodeWriter:
                 function = "last_sum"
         call = f"{function}({', '.join(given)})"
         self._source.line(f"{instruction.target} = {call}", instruction.item, args)
+
+    def deferred(self, instruction: Deferred) -> None:
+        """Write a part of a sum of products that are made together."""
+        self.computes = True
+        source, item, part = self._source, instruction.item, instruction.part
+        source.check(1 if part == "product" else _COST_OF_EXPRESSION)
+        source.names[f"{part}_of"] = RUN[part]
+        first: list[str] = []
+        if part in ("product", "further"):
+            source.names[f"m{item.id}"] = item.compute
+            first = [f"m{item.id}"]
+        if part == "product":
+            first.append(str(instruction.order))
+        elif part == "sum":
+            first = [repr(item.op), repr(instruction.numbers)]
+        call = f"{part}_of({', '.join([*first, *instruction.args])})"
+        source.line(f"{instruction.target} = {call}", item, instruction.args)
 
     def choose(self, instruction: Choose) -> None:
         """Write the choice of a _SwitchN's output."""
@@ -357,9 +377,20 @@ class NodeWriter:
             return None
         are_scalars = all(arg in self._scalars for arg in instruction.args)
         for one in expressions_of(item.kernel):
+            if one.calls_kernel and self._has_constants(instruction):
+                continue  # the kernel made for the constants is faster
             if are_scalars or not one.scalars_only:
                 return one
         return None
+
+    def _has_constants(self, instruction: Compute) -> bool:
+        """Return whether the inputs that the op can make a kernel for are constants."""
+        kernel = instruction.item.kernel
+        made = None if kernel is None else kernel.definition.constant_kernel
+        if kernel is None or made is None:
+            return False
+        given = zip(kernel.definition.op_def.inputs, instruction.args, strict=True)
+        return all(arg in self._program.constants for one, arg in given if one.name in made.inputs)
 
     def _item(self, item: NodeItem) -> str:
         name = f"i{item.id}"

@@ -39,6 +39,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Cluster,
     Compute,
     Copy,
+    Deferred,
     ExitLoop,
     Free,
     If,
@@ -54,6 +55,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
 from tfnb.common_runtime.lowering.rewrite.clusters import find_clusters
 from tfnb.common_runtime.lowering.rewrite.frees import place_frees
 from tfnb.common_runtime.lowering.rewrite.held import find_held
+from tfnb.common_runtime.lowering.rewrite.product_sums import defer_products
 from tfnb.common_runtime.lowering.rewrite.ranks import instructions_in, scalar_registers
 from tfnb.common_runtime.lowering.rewrite.sums import spread_sums
 from tfnb.common_runtime.lowering.support.counts import Counting, CountPlan, Kind
@@ -105,6 +107,7 @@ class StepWriter:
         if journal is None or not (journal.each or points is not None):
             find_held(program)
         if journal is None:
+            defer_products(program)
             spread_sums(program)
         scalars = scalar_registers(program, scalar_args)
         self._compiled: Any = None
@@ -239,6 +242,8 @@ class StepWriter:
                 self.nodes.read(instruction)
             case PartialSum():
                 self.nodes.partial_sum(instruction)
+            case Deferred():
+                self.nodes.deferred(instruction)
             case Choose():
                 self.nodes.choose(instruction)
             case CheckPredicate():
