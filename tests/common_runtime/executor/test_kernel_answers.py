@@ -11,8 +11,10 @@ import pytest
 from tests.common_runtime.graph_builder import GraphBuilder, run_executor
 from tests.common_runtime.native_ops import registered
 from tfnb.common_runtime.device.thread_pool import ThreadPool
+from tfnb.common_runtime.executor.run_state import RunState
 from tfnb.core import dtypes, errors
 from tfnb.core.resource_mgr import RefCell
+from tfnb.core.step_events import IDLE_HOOKS
 
 INT = dtypes.int32
 
@@ -220,3 +222,13 @@ def _send_to(rendezvous):
     while not rendezvous.waiting_keys():
         pause.wait(0.001)
     rendezvous.send(rendezvous.waiting_keys()[0], np.float32(1))
+
+
+def test_a_manager_that_is_requested_after_the_step_was_aborted_is_cancelled() -> None:
+    """A kernel that began on another thread cannot register where the cancellation is over."""
+    run_state = RunState(None, IDLE_HOOKS)
+    run_state.abort(errors.cancelled("over"))
+    manager = run_state.cancellation_manager
+    assert manager.is_cancelled
+    assert not manager.register_callback(manager.get_cancellation_token(), lambda: None)
+    assert run_state.cancellation_manager is manager

@@ -233,6 +233,7 @@ class RunState:
     waiting: dict[int, tuple[Any, Any, Any, HandedOverKernel | None]] = _NONE_WAITING
     pool: ThreadPool | None = None
     _cancellation_manager: CancellationManager | None = None
+    _is_aborted = False
     _rendezvous: Rendezvous | None = None
     _step_container: ResourceMgr | None = None
     children: set[RunState] = _NO_CHILDREN
@@ -287,9 +288,16 @@ class RunState:
     @property
     def cancellation_manager(self) -> CancellationManager:
         """The manager at which waiting kernels of the step register; made on first use."""
-        if self._cancellation_manager is None:
-            self._cancellation_manager = _cancellation.CancellationManager()
-        return self._cancellation_manager
+        manager = self._cancellation_manager
+        if manager is None:
+            with _stop_lock:
+                manager = self._cancellation_manager
+                if manager is None:
+                    manager = self._cancellation_manager = _cancellation.CancellationManager()
+            # A kernel that began on another thread may ask for it when the step is over already.
+            if self._is_aborted:
+                manager.start_cancel()
+        return manager
 
     @property
     def rendezvous(self) -> Rendezvous:
@@ -396,6 +404,7 @@ class RunState:
         Waiting kernels are notified first and may raise an error of their own; running ones end
         with ``error``.
         """
+        self._is_aborted = True
         try:
             if self._rendezvous is not None:
                 self._rendezvous.start_abort(error)
