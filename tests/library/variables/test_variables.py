@@ -538,6 +538,17 @@ def test_parts_by_a_slicing_have_names_in_their_scope() -> None:
     assert found[2][3]._get_save_slice_info().full_name == "s/n"
 
 
+def test_parts_of_a_tensor_are_found_again_by_its_type() -> None:
+    """With the initial value's type, a second call in the scope returns the same parts."""
+    initial = tf.constant([[1, 2, 3, 4], [5, 6, 7, 8]])
+    with tf.variable_scope("s") as scope:
+        parts = tf.create_partitioned_variables([2, 4], [1, 2], initial, dtype=tf.int32)
+    with tf.variable_scope(scope, reuse=True):
+        again = tf.create_partitioned_variables([2, 4], [1, 2], initial, dtype=tf.int32)
+    assert [part.dtype.base_dtype for part in parts] == [tf.int32, tf.int32]
+    assert all(one is other for one, other in zip(parts, again, strict=True))
+
+
 def test_partitioners_choose_how_many_parts() -> None:
     """By number, by size of a part, by least size of a part."""
     shape = tf.TensorShape([100, 10])

@@ -45,7 +45,7 @@ def create_partitioned_variables(
         # A tensor keeps its own type; other values are converted to the requested type.
         if not isinstance(initializer, Tensor):
             initializer = convert_to_tensor(initializer, dtype=dtype)
-        dtype = None
+        dtype = initializer.dtype.base_dtype
     with variable_scope(name, "PartitionedVariable", reuse=reuse):
         found = get_variable_of_scope(
             shape=shape,
