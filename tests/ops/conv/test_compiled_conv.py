@@ -184,14 +184,14 @@ def test_filter_gradients_of_small_and_of_reversed_images(filter_, order):
         windows = [
             window(size, one, 1, 1, (0, 0)) for size, one in zip((5, width), filter_, strict=True)
         ]
-        kernel = random(*filter_, channels, 50)
-        grad = random(2, *(one.output for one in windows), 50)
+        kernel = random(*filter_, channels, 200)  # so many that cells are copied
+        grad = random(2, *(one.output for one in windows), 200)
         with without_routines():
             plain = results(conv_kernels, x, kernel, grad, windows)
         with compiling_at_once():
             found = compiled_results(conv_kernels, x, kernel, grad, windows)
         for one, other in zip(found, plain, strict=True):
-            np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+            np.testing.assert_allclose(one, other, 1e-4, 1e-4)
 
 
 def test_one_and_three_spatial_dimensions():
