@@ -184,7 +184,7 @@ def test_filter_gradients_of_small_and_of_reversed_images(filter_, order):
         windows = [
             window(size, one, 1, 1, (0, 0)) for size, one in zip((5, width), filter_, strict=True)
         ]
-        kernel = random(*filter_, channels, 200)  # so many that cells are copied
+        kernel = random(*filter_, channels, 200)  # for which cells are copied
         grad = random(2, *(one.output for one in windows), 200)
         with without_routines():
             plain = results(conv_kernels, x, kernel, grad, windows)
