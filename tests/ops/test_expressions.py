@@ -193,6 +193,16 @@ def test_expressions_about_shapes_give_the_kernels_results(index):
             assert answer(function, args) == answer(kernel.compute, args)
 
 
+def test_a_tensor_whose_shape_needs_more_bits_is_reshaped():
+    """Its own shape is no int32, but others may be."""
+    kernel = _kernel_with("Reshape", Tshape=dtypes.int32)
+    (expression,) = expressions_of(kernel)
+    function = function_of(expression, kernel)
+    args = np.zeros((0, 2**31), np.float32), np.array([2, 0], np.int32)
+    assert answer(function, args) == answer(kernel.compute, args)
+    assert function(*args).shape == (2, 0)
+
+
 _TILED = {name: one for name, one in op_registry.all_ops().items() if one.tile_expression}
 
 

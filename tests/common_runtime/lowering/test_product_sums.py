@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import tfnb as tf
 from tests.common_runtime.lowering.test_control_flow import sources
+from tfnb.common_runtime.lowering.rewrite.product_sums import ProductSum
 from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 _PLACES = {"unrolled": "product_of(", "loop": "further_of("}
@@ -193,3 +195,15 @@ def test_matrices_that_do_not_fit_are_said_by_the_product(kind: str) -> None:
             found.append((error.value.op.name, error.value.message))
     assert found[0] == found[1]
     assert found[0][0].endswith("odd")
+
+
+def test_deferred_rows_keep_no_large_array_in_memory() -> None:
+    """Rows that are a small part of an array are copied, so that the array may end."""
+    whole = np.random.default_rng(1).normal(size=(300, 40)).astype("f4")
+    rows, watched = whole[:3], weakref.ref(whole)
+    found = ProductSum(lambda a, b: a.T @ b)
+    assert found.takes(rows, rows)
+    wanted = rows.T @ rows
+    del whole, rows
+    assert watched() is None
+    np.testing.assert_array_equal(found.total(), wanted)

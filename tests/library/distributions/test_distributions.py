@@ -125,13 +125,15 @@ def test_a_sample_shape_of_unknown_rank_is_a_number_or_a_vector(
 
 
 def test_the_quantile_of_a_normal_distribution_has_finite_gradients() -> None:
-    """The gradient at the ends is 0, as in TensorFlow."""
+    """At the ends, and beyond, the value is infinite and the gradient 0, as in TensorFlow."""
     with tf.Graph().as_default(), tf.Session() as session:
-        p = tf.constant([0.0, 0.25, 1.0], tf.float64)
+        p = tf.constant([0.0, 0.25, 1.0, -0.5, 1.5], tf.float64)
         normal = tf.distributions.Normal(np.float64(1.0), np.float64(2.0))
         values, gradients = session.run([normal.quantile(p), *tf.gradients(normal.quantile(p), p)])
-        np.testing.assert_allclose(values, [-np.inf, 1.0 - 2.0 * 0.6744897501960817, np.inf])
-        np.testing.assert_allclose(gradients, [0.0, 2.0 / 0.3177765726841069, 0.0], rtol=1e-6)
+        inner = 1.0 - 2.0 * 0.6744897501960817
+        np.testing.assert_allclose(values, [-np.inf, inner, np.inf, -np.inf, np.inf])
+        slope = 2.0 / 0.3177765726841069
+        np.testing.assert_allclose(gradients, [0.0, slope, 0.0, 0.0, 0.0], rtol=1e-6)
 
 
 def test_a_categorical_distribution_takes_classes_as_floats() -> None:

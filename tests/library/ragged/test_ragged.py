@@ -140,3 +140,36 @@ def test_segments_of_ragged_rows_are_reduced_position_by_position() -> None:
         assert largest.to_list() == [[7, 4, 5]]
         with pytest.raises(ValueError, match="segment_ids is ragged and data is not"):
             tf.unsorted_segment_sum([1, 2, 3], tf.ragged.constant([[0, 1], [1]]), 2)
+
+
+def test_a_ragged_value_is_an_argument_beside_a_ragged_tensor() -> None:
+    """Functions of several ragged tensors take values and tensors in any order."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.ragged.constant_value([[1], [2, 3]], dtype=np.int32)
+        tensor = tf.ragged.constant([[4], [], [5, 6]])
+        for given in ([tensor, value], [value, tensor]):
+            joined = session.run(tf.concat(given, 0)).to_list()
+            wanted = [one.to_list() if one is value else [[4], [], [5, 6]] for one in given]
+            assert joined == wanted[0] + wanted[1]
+
+
+def test_ragged_ids_of_rows_that_are_spread_over_several_matrices() -> None:
+    """An embedding knows how its rows are spread; other functions stack a list of tensors."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        parts = [tf.constant([[1.0], [2.0], [3.0]]), tf.constant([[4.0], [5.0], [6.0]])]
+        ids = tf.ragged.constant([[0, 1], [5, 2, 3]])
+        found = session.run(
+            [
+                tf.nn.embedding_lookup(parts, ids),
+                tf.nn.embedding_lookup(parts, ids, "div"),
+                tf.nn.embedding_lookup(parts, ids, max_norm=2.0),
+                tf.gather(parts, tf.ragged.constant([[0], [1, 1]])),
+            ]
+        )
+        first, second = [[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]
+        assert [one.to_list() for one in found] == [
+            [[[1.0], [4.0]], [[6.0], [2.0], [5.0]]],
+            [[[1.0], [2.0]], [[6.0], [3.0], [4.0]]],
+            [[[1.0], [2.0]], [[2.0], [2.0], [2.0]]],
+            [[first], [second, second]],
+        ]

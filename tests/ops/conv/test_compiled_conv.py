@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -171,6 +173,25 @@ def test_results_do_not_depend_on_threads(kernels, monkeypatch):
             found.append(compiled_results(kernels, x, kernel, grad, windows))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("filter_", [(3, 2), (2, 2), (3, 3), (2, 1)])
+@pytest.mark.parametrize("order", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+def test_filter_gradients_of_small_and_of_reversed_images(filter_, order):
+    """Tiles of cells span rows that lie apart, or in the other direction."""
+    for channels, width in itertools.product((1, 2, 3, 5), (3, 4)):
+        x = random(2, 5, width, channels)[:, :: order[0], :: order[1]]
+        windows = [
+            window(size, one, 1, 1, (0, 0)) for size, one in zip((5, width), filter_, strict=True)
+        ]
+        kernel = random(*filter_, channels, 200)  # for which cells are copied
+        grad = random(2, *(one.output for one in windows), 200)
+        with without_routines():
+            plain = results(conv_kernels, x, kernel, grad, windows)
+        with compiling_at_once():
+            found = compiled_results(conv_kernels, x, kernel, grad, windows)
+        for one, other in zip(found, plain, strict=True):
+            np.testing.assert_allclose(one, other, 1e-4, 1e-4)
 
 
 def test_one_and_three_spatial_dimensions():

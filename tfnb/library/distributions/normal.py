@@ -188,10 +188,11 @@ class Normal(Distribution):
         return self.loc * array_ops.ones_like(self.scale)
 
     def _quantile(self, p: TensorLike) -> TensorResult:
-        # At 0 and 1 the gradient is 0, not infinite, which would make the sum of gradients useless.
+        # At the ends the gradient is 0, not infinite: a sum of gradients would become useless.
         at_end = math_ops.logical_or(p <= 0, p >= 1)
         inner = ndtri(array_ops.where_v2(at_end, array_ops.zeros_like(p) + 0.5, p))
-        z = array_ops.where_v2(at_end, ndtri(array_ops.stop_gradient(p)), inner)
+        infinity = array_ops.zeros_like(p) + np.inf
+        z = array_ops.where_v2(p <= 0, -infinity, array_ops.where_v2(p >= 1, infinity, inner))
         return z * self.scale + self.loc
 
     def _stddev(self) -> TensorResult:

@@ -452,7 +452,26 @@ def expand_dims(
         return input.with_values(expand_dims(input.values, axis - 1))
 
 
-@handles("gather", "gather_v2", "embedding_lookup")
+@handles("embedding_lookup")
+def embedding_lookup(
+    params: TensorLike,
+    ids: TensorLike,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: TensorLike | None = None,
+) -> TensorResult:
+    """Return rows by id; ragged ids give ragged rows."""
+    if isinstance(params, RaggedTensor):
+        return gather(params, ids, name=name)
+    from tfnb.library.nn.embedding_ops import embedding_lookup as lookup
+
+    with name_scope(name, "embedding_lookup_ragged", [params, ids]):
+        rows = lookup(params, ids.flat_values, partition_strategy, max_norm=max_norm)
+        return ids.with_flat_values(rows)
+
+
+@handles("gather", "gather_v2")
 def gather(
     params: TensorLike,
     indices: TensorLike,
@@ -468,11 +487,7 @@ def gather(
         if isinstance(indices, RaggedTensor):
             if isinstance(params, RaggedTensor):
                 return ragged_gather_rows(params, indices)
-            from tfnb.library.nn.embedding_ops import embedding_lookup
-
-            if not isinstance(params, (list, tuple)) or not isinstance(params[0], Tensor):
-                return indices.with_flat_values(array_ops.gather(params, indices.flat_values))
-            return indices.with_flat_values(embedding_lookup(params, indices.flat_values))
+            return indices.with_flat_values(array_ops.gather(params, indices.flat_values))
         indices = convert_to_tensor(indices, preferred_dtype=dtypes.int64, name="indices")
         if indices.shape.ndims == 0:
             return params[indices]

@@ -769,7 +769,8 @@ class RaggedTensor(CompositeTensor):
         """See :class:`~tfnb.framework.dispatch.CompositeTensor`."""
         from tfnb.library.ragged import dispatch
 
-        return dispatch.call(function, args, kwargs)
+        as_tensors = dispatch.with_tensors_for_values
+        return dispatch.call(function, as_tensors(args), as_tensors(kwargs))
 
     def __getitem__(self, key: TensorLike) -> TensorResult:
         from tfnb.library.ragged.getitem import ragged_getitem

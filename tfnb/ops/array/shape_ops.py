@@ -365,14 +365,21 @@ def reshape_op(xp: Xp, tensor: Array, shape: Array) -> Array:
     return tensor.reshape(sizes)
 
 
+def _short_sizes_if_any(shape: tuple[int, ...]) -> Array | None:
+    try:
+        return _short_sizes(shape)
+    except errors.InvalidArgumentError:  # the tensor has a shape, which is given otherwise
+        return None
+
+
 # The shape is often that of the tensor itself, in gradients of ops that may broadcast.
-for _type, _known in ((dtypes.int32, _short_sizes), (dtypes.int64, _long_sizes)):
+for _type, _if_known in ((dtypes.int32, _short_sizes_if_any), (dtypes.int64, _long_sizes)):
     reshape_op.expression(
         "{tensor} if {sizes}({tensor}.shape) is {shape} else {kernel}",
         attrs={"Tshape": _type},
         is_elementwise=False,
         is_new=False,
-        sizes=_known,
+        sizes=_if_known,
     )
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class After(NamedTuple):
-    """What follows a convolution in the same pass.
+    """The steps that follow a convolution in the same pass.
 
     Attributes:
       form: "biased" or "normed".

@@ -38,6 +38,8 @@ from tfnb.ops.conv.compiled_conv import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
     from tfnb.ops.conv.compiled_conv import Places, type_of_call
@@ -110,10 +112,11 @@ class _Sums:
 def _write_many(loops: Loops, vectors: int, cells: int, *, is_whole: bool) -> None:
     """Write the routine with copies for a number of vectors.
 
-    Its arrays are those of :func:`_write_few`.  Its sizes are the first unit, the end of the units,
-    the number of positions, of tiles, of tiles in a chunk, of output channels, the first one here,
-    the blocks of them, those of a group, and how many channels there are in the last vector.  A
-    unit is a chunk of tiles for a group of blocks.
+    Its arrays are those of :func:`_write_few`, and how many cells from each one on lie next to each
+    other.  Its sizes are the first unit, the end of the units, the number of positions, of tiles,
+    of tiles in a chunk, of output channels, the first one here, the blocks of them, those of a
+    group, and how many channels there are in the last vector.  A unit is a chunk of tiles for a
+    group of blocks.
     """
     begin, end, total, tiles, of_chunk, channels, first_of_all, blocks, at_once, rest = (
         loops.size(i) for i in range(10)
@@ -178,9 +181,7 @@ def _write_cells(loops: Loops, cell: str, seen: str, target: str, cells: int) ->
       cells: the number of cells.
     """
     places = [loops.load("i64", 3, plus(loops, cell, number)) for number in range(cells)]
-    # Offsets never fall, so that the cells lie close to each other if the first and the last do.
-    reach = loops.do("sub i64", places[-1], places[0])
-    is_close = loops.do("icmp eq i64", reach, str(cells - 1))
+    is_close = loops.do("icmp sge i64", loops.load("i64", 6, cell), str(cells))
     with loops.loop("0", loops.convert("zext i1", is_close, "i64")):
         place = loops.place("float", "%a1", plus(loops, places[0], seen))
         loops.vector_store(loops.vector_load(place, cells), target, cells)
@@ -212,7 +213,7 @@ _FEW = [
 # By whether all vectors are full, then by the number of vectors.
 _MANY = {
     is_whole: [
-        Routine(6, partial(_write_many, vectors=number + 1, cells=rows, is_whole=is_whole))
+        Routine(7, partial(_write_many, vectors=number + 1, cells=rows, is_whole=is_whole))
         for number, rows in enumerate(ROWS)
     ]
     for is_whole in (False, True)
@@ -287,9 +288,21 @@ def _calls_of_many(
         ns = at_once * of_chunk * rows * (number + 1) * LANES * count * NS_OF_PRODUCT
         sizes = (count, tiles, of_chunk, channels, first, blocks, at_once, last)
         calls.append((chunks * -(-blocks // at_once), ns, sizes))
-    return _tables(cells, places), calls
+    tables = _tables(cells, places)
+    return [*tables, _lengths_of_rows(tables[0])], calls
 
 
 def _tables(cells: int, places: Places) -> list[Array]:
     of_cells = cell_offsets(places.runs, places.length, cells + MOST_POSITIONS)
     return [of_cells, places.seen, places.targets]
+
+
+def _lengths_of_rows(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many numbers, from each offset on, lie next to each other in memory.
+
+    Offsets rise by more than one between rows of an image, fall in reversed images, and are
+    repeated at the end.
+    """
+    numbers = np.arange(len(offsets), dtype=np.int64)
+    ends = np.append(np.flatnonzero(np.diff(offsets) != 1), len(offsets) - 1)
+    return ends[np.searchsorted(ends, numbers)] - numbers + 1

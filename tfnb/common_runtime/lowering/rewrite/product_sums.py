@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _LEAST = 1024
 # Deferred rows are multiplied when there are as many, or when they have as many bytes.
 _MOST_ROWS, _MOST_BYTES = 512, 1 << 24
+# How many times as large the array may be of which deferred rows are a part.
+_MOST_OF_WHOLE = 8
 
 
 # -- in the program --------------------------------------------------------------------------------
@@ -185,8 +187,8 @@ class ProductSum:
             self._shape, self._dtype = shape, a.dtype
         if rows != b.shape[0] or b.dtype is not self._dtype:
             return False
-        self._rows.append(a)
-        self._columns.append(b)
+        self._rows.append(_alone(a))
+        self._columns.append(_alone(b))
         self._num_rows += rows
         if (
             self._num_rows >= _MOST_ROWS
@@ -214,6 +216,12 @@ class ProductSum:
         if self._rows:
             self._flush()
         return self._total
+
+
+def _alone(rows: Any) -> Any:
+    """Return rows that keep no array in memory that is much larger than they are."""
+    size = getattr(rows.base, "nbytes", 0)
+    return rows.copy() if size > _MOST_OF_WHOLE * rows.nbytes else rows
 
 
 def product(multiply: Callable[[Any, Any], Any], order: int, *given: Any) -> ProductSum:
