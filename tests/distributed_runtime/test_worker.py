@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 from tfnb.common_runtime.device.cpu_device import CpuDevice
 from tfnb.common_runtime.device.device import Device
 from tfnb.core.errors import AbortedError
 from tfnb.core.rendezvous import create_key
+from tfnb.distributed_runtime.grpc_remote_worker import LoneRun
 from tfnb.distributed_runtime.worker import Worker
 from tfnb.proto import worker_pb2
 
@@ -139,3 +142,27 @@ def test_a_request_that_meets_the_cleanup_of_its_step_is_answered() -> None:
     assert [type(error) for error in answers] == [AbortedError]
     assert mgr.num_steps == 0
     worker.close()
+
+
+def test_an_interrupt_in_a_blocking_run_closes_its_channel() -> None:
+    """Another run does not get the channel, whose call is still in flight."""
+    closed: list[str] = []
+    given_back: list[object] = []
+
+    def interrupted_run(message: bytes) -> bytes:
+        raise KeyboardInterrupt
+
+    lone = SimpleNamespace(
+        channel=SimpleNamespace(close=lambda: closed.append("channel")), run=interrupted_run
+    )
+    worker: Any = SimpleNamespace(
+        has_to_clean=False,
+        take_channel=lambda: lone,
+        give_back=given_back.append,
+        is_rpc_error=lambda error: False,
+    )
+    run = LoneRun(worker, b"", lambda error: None, ())
+    with pytest.raises(KeyboardInterrupt):
+        run.result()
+    assert closed == ["channel"]
+    assert given_back == []

@@ -555,6 +555,10 @@ class LoneRun:
         try:
             self._let_stop(one.channel.close)
             return one.run(self._message)
+        except BaseException as error:
+            if not isinstance(error, Exception):  # an interrupt: the call is still in flight
+                self.cancel(error)
+            raise
         finally:
             with self._lock:
                 self._stop, is_stopped = None, self._is_stopped
