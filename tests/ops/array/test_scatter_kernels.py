@@ -13,7 +13,7 @@ from tests.joined import in_one_test
 from tfnb.core import op_registry
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once, without_routines
-from tfnb.ops.array import compiled_scatter
+from tfnb.ops.array import compiled_scatter, scatter_kernels
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.large_arrays import plain_ways
 from tfnb.ops.math.segment_ops import segment_mean, segment_sum
@@ -51,6 +51,36 @@ def test_scattered_as_by_a_loop(
     assert target.dtype == want.dtype
     rounding = {"f2": 0.1, "f4": 1e-4, "F": 1e-4}.get(dtype, 1e-10)
     np.testing.assert_allclose(target, want, rtol=rounding, atol=rounding)
+
+
+@pytest.mark.parametrize("operation", ["add", "sub", "mul"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i4"])
+@pytest.mark.parametrize("shape", [(5, 3), (40, 33), (3, 2, 4), (4, 0), (3, 1)])
+def test_few_elements_have_the_bits_of_whole_rows(
+    operation: str, dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Element by element and rank by rank: NaN, infinity, narrow places, rows that are a view."""
+    random = np.random.default_rng(5)
+    places = random.integers(0, shape[0], 60).astype("i2")
+    rows = (4 * random.normal(size=(*shape[:0:-1], 60))).astype(dtype).T
+    start = (4 * random.normal(size=shape)).astype(dtype)
+    if start.size and start.dtype.kind == "f":
+        rows[3], rows[4, ..., :1], rows[5] = np.nan, np.inf, -0.0
+    found, expected = start.copy(), start.copy()
+    with np.errstate(all="ignore"):
+        scatter_rows(np, found, places, rows, operation)
+        monkeypatch.setattr(scatter_kernels, "_MOST_ELEMENTS", -1)
+        scatter_rows(np, expected, places, rows, operation)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_rows_of_the_target_are_read_before_it_changes() -> None:
+    """The rows are the target itself, whose rows move to places that were read already."""
+    target = np.arange(12, dtype="f4").reshape(4, 3)
+    scatter_rows(np, target, np.array([1, 2, 3, 1]), target, "add")
+    steps = np.arange(3)
+    wanted = [steps, 3 + steps + steps + 9 + steps, 6 + steps + 3 + steps, 9 + steps + 6 + steps]
+    np.testing.assert_array_equal(target, wanted)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

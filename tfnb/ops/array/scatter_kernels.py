@@ -2,13 +2,12 @@
 
 Repeated places are served in the order they are given, as in a loop over the rows, so that sums of
 floats are equal to TensorFlow's.  Rows are ranked by how often their place came up before; each
-rank has
-every place once and is one NumPy operation.
+rank has every place once and is one NumPy operation.
 
 On a CPU places are sorted first, so that the rows of one place are a run, and the runs are sorted
 by length: then the rows of one rank go to a prefix of the accumulators, which are read from the
-array once and written back once.  With `tfnb[fast]`, a routine adds one row after the other
-(``compiled_scatter.py``).
+array once and written back once.  With few elements, NumPy combines one after the other.  With
+`tfnb[fast]`, a routine adds one row after the other (``compiled_scatter.py``).
 """
 
 from __future__ import annotations
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Xp
 
 _MAX_RANKS: Final = 48
+
+# Up to this number of elements, combining them one by one is faster than whole rows of each rank.
+_MOST_ELEMENTS: Final = 1 << 15
+_OF_ELEMENTS: Final = (np.add, np.subtract, np.multiply)
 
 _COMBINE: Final = {
     "add": "add",
@@ -100,6 +103,8 @@ def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: s
             return
         if compiled_scatter.combine(target, places, rows, operation):
             return
+        if _scatter_elements(target, places, rows, combine):
+            return
         _scatter_runs(target, places, rows, combine)
         return
     order = xp.argsort(places, kind="stable") if xp is np else xp.argsort(places)
@@ -118,6 +123,22 @@ def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: s
     for rank in range(int(ranks.max()) + 1):
         chosen = order[ranks == rank]
         target[places[chosen]] = combine(target[places[chosen]], rows[chosen])
+
+
+def _scatter_elements(target: Array, places: Array, rows: Array, combine: np.ufunc) -> bool:
+    """Combine few rows element by element, in order; return whether that was done."""
+    if rows.size > _MOST_ELEMENTS or combine not in _OF_ELEMENTS:
+        return False
+    if target.dtype.kind not in "fiu" or rows.dtype != target.dtype:
+        return False
+    if rows.shape != (len(places), *target.shape[1:]) or not target.flags.c_contiguous:
+        return False
+    if np.may_share_memory(target, rows):
+        return False
+    width = rows.size // len(places)
+    cells = places.astype(np.intp)[:, None] * width + np.arange(width)
+    combine.at(target.reshape(-1), cells.reshape(-1), rows.reshape(-1))
+    return True
 
 
 def _scatter_runs(target: Array, places: Array, rows: Array, combine: np.ufunc) -> None:
