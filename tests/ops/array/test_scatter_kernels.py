@@ -13,7 +13,7 @@ from tests.joined import in_one_test
 from tfnb.core import op_registry
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once, without_routines
-from tfnb.ops.array import compiled_scatter
+from tfnb.ops.array import compiled_scatter, scatter_kernels
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.large_arrays import plain_ways
 from tfnb.ops.math.segment_ops import segment_mean, segment_sum
@@ -51,6 +51,37 @@ def test_scattered_as_by_a_loop(
     assert target.dtype == want.dtype
     rounding = {"f2": 0.1, "f4": 1e-4, "F": 1e-4}.get(dtype, 1e-10)
     np.testing.assert_allclose(target, want, rtol=rounding, atol=rounding)
+
+
+@pytest.mark.parametrize(("operation", "dtype"), [one for one in _KINDS if one[0] != "assign"])
+@in_one_test("shape", [(5,), (2, 3), (0,)])
+@in_one_test("index", ["i2", "i4", "i8"])
+def test_few_elements_have_the_bits_of_runs(
+    index: str, shape: tuple[int, ...], operation: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Repeated places in the order they are given, NaN and infinity."""
+    rng = np.random.default_rng(1)
+    ids = rng.integers(0, 9, 60).astype(index)
+    rows = (4 * rng.standard_normal((60, *shape))).astype(dtype)
+    if rows.dtype.kind == "f" and rows.size:
+        rows[3, 0], rows[4, 0] = np.nan, np.inf
+    found = (4 * rng.standard_normal((9, *shape))).astype(dtype)
+    expected = found.copy()
+    with np.errstate(all="ignore"):
+        scatter_rows(np, found, ids, rows, operation)
+        with monkeypatch.context() as patch:
+            patch.setattr(scatter_kernels, "_FEW_ELEMENTS", -1)
+            scatter_rows(np, expected, ids, rows, operation)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_places_far_away_are_not_cut() -> None:
+    """The place of an element does not fit into the type of the indices."""
+    target = np.zeros((300, 200), np.float32)
+    scatter_rows(np, target, np.array([250, 250, 299], np.int16), np.ones((3, 200), "f4"), "add")
+    assert target[250].tolist() == [2] * 200
+    assert target[299].tolist() == [1] * 200
+    assert target.sum() == 600
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -7,8 +7,8 @@ every place once and is one NumPy operation.
 
 On a CPU places are sorted first, so that the rows of one place are a run, and the runs are sorted
 by length: then the rows of one rank go to a prefix of the accumulators, which are read from the
-array once and written back once.  With `tfnb[fast]`, a routine adds one row after the other
-(``compiled_scatter.py``).
+array once and written back once.  Few elements are combined one after the other.  With
+`tfnb[fast]`, a routine adds one row after the other (``compiled_scatter.py``).
 """
 
 from __future__ import annotations
@@ -100,6 +100,11 @@ def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: s
             return
         if compiled_scatter.combine(target, places, rows, operation):
             return
+        if rows.size <= _FEW_ELEMENTS and _are_plain(target, rows):
+            width = rows.size // count
+            flat = (places.astype(np.int64)[:, None] * width + np.arange(width)).reshape(-1)
+            combine.at(target.reshape(-1), flat, rows.reshape(-1))
+            return
         _scatter_runs(target, places, rows, combine)
         return
     order = xp.argsort(places, kind="stable") if xp is np else xp.argsort(places)
@@ -118,6 +123,19 @@ def scatter_rows(xp: Xp, target: Array, places: Array, rows: Array, operation: s
     for rank in range(int(ranks.max()) + 1):
         chosen = order[ranks == rank]
         target[places[chosen]] = combine(target[places[chosen]], rows[chosen])
+
+
+# NumPy combines up to so many single elements faster than runs of rows.
+_FEW_ELEMENTS = 1 << 15
+
+
+def _are_plain(target: Array, rows: Array) -> bool:
+    """Return whether NumPy goes through both arrays without buffers."""
+    if target.dtype != rows.dtype or target.dtype.kind not in "iuf":
+        return False
+    if not target.flags.c_contiguous or rows.shape[1:] != target.shape[1:]:
+        return False
+    return not np.may_share_memory(target, rows)
 
 
 def _scatter_runs(target: Array, places: Array, rows: Array, combine: np.ufunc) -> None:
