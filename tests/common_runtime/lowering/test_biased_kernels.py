@@ -294,3 +294,143 @@ def test_threads_and_loops(monkeypatch):
         )[1:]  # fmt: skip
 
     check(monkeypatch, build, random(2, 20, 20, 24), random(3, 3, 24, 24), random(24))
+
+
+FOLLOWING = {
+    "nothing": lambda y, b, *given: tf.transpose(y),
+    "relu": lambda y, b, *given: tf.transpose(tf.nn.relu(y)),
+    "bias": lambda y, b, *given: tf.transpose(tf.nn.bias_add(y, b)),
+    "bias and relu": lambda y, b, *given: tf.transpose(tf.nn.relu(tf.nn.bias_add(y, b))),
+    "bias and tanh": lambda y, b, *given: tf.transpose(tf.tanh(tf.nn.bias_add(y, b))),
+}
+NORMED = {
+    "norm": lambda y, b, *given: tf.transpose(norm(y, *given)),
+    "bias, norm, relu6": lambda y, b, *given: tf.transpose(
+        tf.nn.relu6(norm(tf.nn.bias_add(y, b), *given))
+    ),
+}
+
+
+DILATED = [
+    ((1, 33, 33, 20), (3, 3, 20, 37), (6, 6)), ((2, 20, 4), (2, 4, 32), (4,)),
+    ((2, 19, 17, 3), (3, 3, 3, 5), (2, 3)), ((2, 9, 17, 8), (1, 2, 8, 9), (1, 4)),
+    ((3, 12, 11, 8), (3, 2, 8, 9), (4, 1)), ((2, 13, 12, 3), (4, 2, 3, 16), (3, 9)),
+    ((3, 21, 32), (3, 32, 32), (8,)), ((0, 20, 4), (2, 4, 32), (4,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "padding"), [(None, "SAME"), (np.nan, "VALID"), (np.inf, "SAME")]
+)
+@pytest.mark.parametrize(
+    ("shape", "kernel", "rate", "follows"),
+    [
+        *[(*DILATED[0], follows) for follows in [*FOLLOWING, *NORMED]],
+        *[(*DILATED[1], follows) for follows in FOLLOWING],
+        *[(*case, "bias and relu") for case in DILATED[2:]],
+    ],
+)
+def test_a_dilated_convolution_is_one_pass(
+    monkeypatch, folded, shape, kernel, rate, follows, padding, value
+):
+    """Images and lines, blocks that do not divide the size, numbers of all kinds."""
+
+    def build(x, w, b, *given):
+        x.set_shape([None, *shape[1:]])
+        w.set_shape(kernel)
+        y = tf.nn.convolution(x, w, padding, dilation_rate=rate)
+        return [(FOLLOWING | NORMED)[follows](y, b, *given)]
+
+    arrays = [
+        random(*shape, value=value if shape[0] else None), random(*kernel), random(kernel[-1]),
+        *vectors(kernel[-1]),
+    ]  # fmt: skip
+    with np.errstate(all="ignore"):
+        found = run(build, *arrays)
+        with monkeypatch.context() as patch:
+            patch.setattr(compiled_clusters, "find_biased", lambda program, uses: 0)
+            several = run(build, *arrays)
+        with without_routines():
+            plain = run(build, *arrays, steps=2)
+    for one, other, defined in zip(found, several, plain, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        # The nodes may transform images, or use products of matrices: sums are rounded otherwise.
+        np.testing.assert_allclose(one, other, 1e-3, 1e-3)
+        np.testing.assert_allclose(one, defined, 1e-3, 1e-3)
+    assert bool(folded) == bool(shape[0])
+
+
+@pytest.mark.parametrize("rate", [(2, 2), (3, 4)])
+@pytest.mark.parametrize("multiplier", [1, 2])
+def test_a_dilated_depthwise_convolution_is_one_pass(monkeypatch, folded, rate, multiplier):
+    """Its sums have the bits of the three nodes."""
+
+    def build(x, w, b):
+        x.set_shape([None, 17, 15, 20])
+        w.set_shape([3, 3, 20, multiplier])
+        y = tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SAME", rate=rate)
+        return [tf.transpose(tf.nn.relu6(tf.nn.bias_add(y, b)))]
+
+    check(
+        monkeypatch, build, random(2, 17, 15, 20), random(3, 3, 20, multiplier),
+        random(20 * multiplier),
+    )  # fmt: skip
+    assert folded
+
+
+@pytest.mark.parametrize(
+    ("block", "paddings", "block_after", "crops", "is_one"),
+    [
+        ([2, 2], [[1, 1], [0, 2]], [2, 2], [[0, 1], [0, 2]], True),
+        ([2], [[1, 1]], [2], [[1, 0]], True),
+        ([2, 2], [[1, 1], [0, 0]], [2, 2], [[0, 2], [1, 1]], False),  # crops beyond the paddings
+        ([2, 1], [[0, 0], [0, 0]], [1, 2], [[0, 0], [0, 0]], False),  # another block
+        ([2, 2], [[0, 0], [0, 0]], [4], [[0, 0]], False),  # a block of another length
+        ([2, 2], [[0, 1], [0, 0]], [2, 2], [[0, 0], [0, 0]], None),  # does not divide the size
+        ([2, 2], [[0, 0], [0, 0]], [2, 2], [[5, 6], [0, 0]], None),  # nothing is left
+        ([8, 8], [[0, 0], [0, 0]], [8, 8], [[0, 0], [0, 0]], False),  # empty
+    ],
+)
+def test_blocks_that_are_no_dilation_run_as_nodes(
+    folded, block, paddings, block_after, crops, is_one
+):
+    """Same values as without routines, or the same error."""
+
+    def build(x, w):
+        inside = tf.space_to_batch_nd(x, block, paddings)
+        y = tf.nn.conv2d(inside, w, [1, 1, 1, 1], "VALID")
+        return tf.transpose(
+            tf.raw_ops.BatchToSpaceND(input=y, block_shape=block_after, crops=crops)
+        )
+
+    arrays = random(2, 8, 8, 5), random(2, 2, 5, 7)
+    if is_one is None:
+        messages = []
+        for steps in (5, 1):
+            with pytest.raises(tf.errors.OpError) as error:
+                run(build, *arrays, steps=steps)
+            messages.append(error.value.message)
+        assert messages[0] == messages[1]
+    else:
+        found = run(build, *arrays)
+        with without_routines():
+            defined = run(build, *arrays, steps=2)
+        np.testing.assert_allclose(found, defined, 1e-5, 1e-5)
+    assert bool(folded) == bool(is_one)
+
+
+def test_blocks_with_another_reader_run_as_nodes(folded):
+    """The images in blocks are a result, too."""
+
+    def build(x, w):
+        inside = tf.space_to_batch_nd(x, [2, 2], [[0, 0], [0, 0]])
+        y = tf.nn.conv2d(inside, w, [1, 1, 1, 1], "VALID")
+        return [inside, tf.transpose(tf.batch_to_space_nd(y, [2, 2], [[0, 0], [0, 0]]))]
+
+    arrays = random(2, 8, 8, 5), random(2, 2, 5, 7)
+    found = run(build, *arrays)
+    with without_routines():
+        defined = run(build, *arrays, steps=2)
+    for one, other in zip(found, defined, strict=True):
+        np.testing.assert_allclose(one, other, 1e-5, 1e-5)
+    assert not folded

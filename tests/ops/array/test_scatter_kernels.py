@@ -83,6 +83,15 @@ def test_rows_of_the_target_are_read_before_it_changes() -> None:
     np.testing.assert_array_equal(target, wanted)
 
 
+def test_places_far_away_are_not_cut() -> None:
+    """The place of an element does not fit into the type of the indices."""
+    target = np.zeros((300, 200), np.float32)
+    scatter_rows(np, target, np.array([250, 250, 299], np.int16), np.ones((3, 200), "f4"), "add")
+    assert target[250].tolist() == [2] * 200
+    assert target[299].tolist() == [1] * 200
+    assert target.sum() == 600
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_stays_in_its_row(bad: float) -> None:
     """A NaN in a long run affects only its row."""

@@ -76,7 +76,9 @@ def after_of(
         return None
     bounds = np.array(limits, np.float32)
     if norm is None:
-        return After("biased", np.ascontiguousarray(bias), bounds)
+        # -0 changes no number.
+        added = np.full(channels, -0.0, np.float32) if bias is None else bias
+        return After("biased", np.ascontiguousarray(added), bounds)
     rows = np.empty((4, channels), np.float32)
     rows[0] = -0.0 if bias is None else bias  # which changes no number
     rows[1], rows[2], rows[3] = norm

@@ -123,29 +123,31 @@ def _losses(
     is_there = exists & (time < ends)
     emitted = np.log(np.take_along_axis(probabilities, path[None], 2), dtype=np.float64)
     emitted[~is_there] = 0.0
-    impossible = np.full((num_frames, num_rows, num_states), -np.inf)
-    forward, backward = impossible.copy(), impossible
+    # Only states reachable from the start and to the end, so that NaN stays out of the others.
+    useful = is_there & (place >= counts - 2 * (ends - time)) & (place < 2 * (time + 1))
+    # Both recursions take each step at once: the one from the end sees frames and states turned.
+    found = np.full((num_frames, 2, num_rows, num_states), -np.inf)
+    forward, backward = found[:, 0], found[::-1, 1, :, ::-1]
     forward[0] = np.where(exists & (place < 2), emitted[0], -np.inf)
     rows = np.arange(num_rows)[:, None]
     backward[ends - 1, rows, np.maximum(counts - 2, 0)] = 0.0
     backward[ends - 1, rows, counts - 1] = 0.0
-    # Only states reachable from the start and to the end, so that NaN stays out of the others.
-    useful = is_there & (place >= counts - 2 * (ends - time)) & (place < 2 * (time + 1))
-    for t in range(1, num_frames):
-        before = forward[t - 1]
-        total = np.where(may_stay, before, -np.inf)
-        total[:, 1:] = np.logaddexp(total[:, 1:], before[:, :-1])
-        total[:, 2:] = np.logaddexp(total[:, 2:], np.where(may_skip, before[:, :-2], -np.inf))
-        forward[t] = np.where(useful[t], total + emitted[t], -np.inf)
-    for t in range(num_frames - 2, -1, -1):
-        after = backward[t + 1] + emitted[t + 1]
-        total = np.where(may_stay, after, -np.inf)
-        total[:, :-1] = np.logaddexp(total[:, :-1], after[:, 1:])
-        total[:, :-2] = np.logaddexp(total[:, :-2], np.where(may_skip, after[:, 2:], -np.inf))
-        # A path of one blank: TensorFlow's initialization of two states also sets this one.
-        alone = (counts[:, 0] == 1) & (ends[:, 0] == t + 2)
-        total[alone] = np.logaddexp(total[alone], 0.0)
-        backward[t] = np.where(t >= ends - 1, backward[t], np.where(useful[t], total, -np.inf))
+    stays, skips = (np.stack([one, one[:, ::-1]]) for one in (may_stay, may_skip))
+    is_made = np.stack([useful, (useful & (time < ends - 1))[::-1, :, ::-1]], 1)
+    added = np.stack([np.where(useful, emitted, 0.0), emitted[::-1, :, ::-1]], 1)
+    # A path of one blank: TensorFlow's initialization of two states also sets the one before.
+    alone = np.where(counts[:, 0] == 1, num_frames + 1 - ends[:, 0], -1)
+    steps_alone = set(alone.tolist())
+    last = np.stack([forward[0], found[0, 1] + added[0, 1]])
+    for step in range(1, num_frames):
+        total = np.where(stays, last, -np.inf)
+        total[..., 1:] = np.logaddexp(total[..., 1:], last[..., :-1])
+        total[..., 2:] = np.logaddexp(total[..., 2:], np.where(skips, last[..., :-2], -np.inf))
+        if step in steps_alone:
+            total[1, alone == step] = np.logaddexp(total[1, alone == step], 0.0)
+        made = np.where(is_made[step], total, found[step])
+        last = made + added[step]
+        found[step, 0], found[step, 1] = last[0], made[1]
     likelihood = np.logaddexp.reduce(forward[0] + backward[0], axis=1)
     gradient = np.where(time < ends, probabilities, 0)
     possible = likelihood != -np.inf

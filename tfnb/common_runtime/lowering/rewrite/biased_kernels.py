@@ -3,7 +3,8 @@
 An op may register how it does so (``OpDefinition.biased``).  Its node, the BiasAdd behind it, a
 batch norm with given statistics behind that (``OpDefinition.normalizes``), and a Relu or Relu6
 behind that, become a compiled cluster whose function is the registered one; the nodes run wherever
-that returns None.
+that returns None.  A convolution between SpaceToBatchND and BatchToSpaceND counts as one dilated
+node (``dilated_kernels.py``).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     reads_of,
     writes_of,
 )
+from tfnb.common_runtime.lowering.rewrite import dilated_kernels
 from tfnb.common_runtime.lowering.rewrite.clusters import is_on_gpu, only_gives
 from tfnb.common_runtime.lowering.support.machine_code import num_instructions
 from tfnb.common_runtime.lowering.support.traced import is_own_kernel
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 _LIMITS = {"Relu": (0.0, math.inf), "Relu6": (0.0, 6.0)}
 _NO_LIMITS = -math.inf, math.inf
+_BIASES = ("BiasAdd", "Add", "AddV2")
 
 
 def find_biased(program: Program, uses: Mapping[str, int]) -> int:
@@ -56,27 +59,29 @@ def find_biased(program: Program, uses: Mapping[str, int]) -> int:
 
 def is_biased(cluster: Cluster) -> bool:
     """Return whether a compiled cluster was found here."""
-    kernel = cluster.compiled[0].item.kernel
-    return kernel is not None and kernel.definition.biased_kernel is not None
+    return _convolution_of(cluster.compiled) is not None
 
 
 def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
     """Return the function of a cluster's nodes: of their inputs but the results among them."""
-    kernel = members[0].item.kernel
+    convolution = _convolution_of(members)
+    assert convolution is not None
+    kernel = convolution.item.kernel
     assert kernel is not None
-    function, keywords = kernel.definition.biased_kernel, _attributes(kernel)
+    function = kernel.definition.biased_kernel
     assert function is not None
-    first = len(members[0].args)
+    keywords: Mapping[str, Any] = _attributes(kernel)
+    first = len(convolution.args)
     limits = _LIMITS.get(members[-1].item.op, _NO_LIMITS)
     norm = next((one for one in members if _norm_of(one) is not None), None)
-    has_bias = members[1] is not norm
+    has_bias = any(one.item.op in _BIASES for one in members)
     of_norm: Callable[..., Any] | None = None
     if norm is not None:
         given = _norm_of(norm)
         assert given is not None
         of_norm = partial(given, **_attributes(norm.item.kernel))
 
-    def run(*args: Any) -> Any:
+    def run(*args: Any, keywords: Mapping[str, Any] = keywords) -> Any:
         for arg in args:
             if arg.__class__ is not np.ndarray:
                 return None
@@ -88,7 +93,28 @@ def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
         bias = args[first] if has_bias else None
         return function(*args[:first], bias=bias, norm=vectors, limits=limits, **keywords)
 
-    return run
+    gaps = dilated_kernels.gaps_of(members)
+    if gaps is None:
+        return run
+
+    def run_dilated(*args: Any) -> Any:
+        found = gaps.split(args)
+        if found is None:
+            return None
+        (x, attributes), filter, others = found
+        made = run(x, filter, *others, keywords=attributes)
+        return made[:, 0] if gaps.is_line and made is not None else made
+
+    return run_dilated
+
+
+def _convolution_of(members: Sequence[Compute]) -> Compute | None:
+    """Return the node whose op registered how it does what follows."""
+    for one in members[:3]:
+        kernel = one.item.kernel
+        if kernel is not None and kernel.definition.biased_kernel is not None:
+            return one
+    return None
 
 
 def _attributes(kernel: Any) -> Mapping[str, Any]:
@@ -116,19 +142,25 @@ class _Finder:
             for inside in insides_of(instruction):
                 self.find(inside)
         readers: dict[str, int] = {}
+        makers: dict[str, int] = {}
         for place, instruction in enumerate(block):
             for name in reads_of(instruction):
                 readers.setdefault(name, place)
+            for name in writes_of(instruction):
+                makers[name] = place
         for place, instruction in enumerate(block):
             if isinstance(instruction, Compute) and _may_begin(instruction):
-                self._join(block, place, readers)
+                self._join(block, place, readers, makers)
         block[:] = [one for one in block if one is not _NOTHING]
         return self._number
 
-    def _join(self, block: Block, first: int, readers: Mapping[str, int]) -> None:
+    def _join(
+        self, block: Block, place: int, readers: Mapping[str, int], makers: Mapping[str, int]
+    ) -> None:
         """Join a node and those behind it."""
-        places = [first]
-        for is_fit in (self._is_bias, self._is_norm):
+        places = self._dilated(block, place, readers, makers) or [place]
+        is_line = len(places) > 3
+        for is_fit in (self._is_bias,) if is_line else (self._is_bias, self._is_norm):
             found = self._only_reader(block, places[-1], readers)
             if found is not None and is_fit(block[found], block[places[-1]]):
                 places.append(found)
@@ -144,8 +176,14 @@ class _Finder:
                 block[places[-1]]  # type: ignore[arg-type]
             )
         ):
-            return  # a cluster of elementwise nodes begins with the bias
-        last = places[-1]
+            # A cluster of elementwise nodes begins with the bias.
+            if dilated_kernels.ends(block[places[-1]]):  # type: ignore[arg-type]
+                pass
+            elif dilated_kernels.begins(block[places[0]]):  # type: ignore[arg-type]
+                places.pop()
+            else:
+                return
+        first, last = places[0], places[-1]
         members = [block[place] for place in places]
         made = {member.results[0] for member in members}  # type: ignore[union-attr]
         args = [name for one in members for name in reads_of(one) if name not in made]
@@ -166,6 +204,47 @@ class _Finder:
             list(members),
             compiled=list(members),  # type: ignore[arg-type]
         )
+
+    def _dilated(
+        self, block: Block, place: int, readers: Mapping[str, int], makers: Mapping[str, int]
+    ) -> list[int] | None:
+        """Return the places of a convolution and of the nodes that make it a dilated one."""
+        convolution = block[place]
+        assert isinstance(convolution, Compute)
+        if not dilated_kernels.has_single_steps(_attributes(convolution.item.kernel)):
+            return None
+        before = self._only_maker(block, place, makers)
+        if before is None:
+            return None
+        places = [before, place]
+        is_line = dilated_kernels.makes_rows(block[before], self._constants)  # type: ignore[arg-type]
+        if is_line:
+            before = self._only_maker(block, before, makers)
+            if before is None:
+                return None
+            places.insert(0, before)
+        for fits in (dilated_kernels.drops_rows, dilated_kernels.ends)[not is_line :]:
+            found = self._only_reader(block, places[-1], readers)
+            if found is None:
+                return None
+            after = block[found]
+            if not (isinstance(after, Compute) and _is_own(after) and fits(after)):
+                return None
+            if after.args[0] != block[places[-1]].results[0]:  # type: ignore[union-attr]
+                return None
+            places.append(found)
+        return places if dilated_kernels.begins(block[before]) else None  # type: ignore[arg-type]
+
+    def _only_maker(self, block: Block, place: int, makers: Mapping[str, int]) -> int | None:
+        """Return which node made the first argument of another, if only that one reads it."""
+        reader = block[place]
+        assert isinstance(reader, Compute)
+        name = reader.args[0]
+        found = makers.get(name)
+        if found is None or found > place or self._uses.get(name) != 1:
+            return None
+        maker = block[found]
+        return found if isinstance(maker, Compute) and _is_own(maker) else None
 
     def _only_reader(self, block: Block, place: int, readers: Mapping[str, int]) -> int | None:
         """Return where the result of a node is read, if that is one place behind it."""
@@ -188,7 +267,7 @@ class _Finder:
             # A number in place of the vector is an error of the node.
             return _is_channels_last(kernel) and not isinstance(value, np.generic)
         is_vector = isinstance(value, np.ndarray) and value.ndim == 1
-        return found.item.op in ("Add", "AddV2") and is_vector
+        return found.item.op in _BIASES and is_vector
 
     def _is_norm(self, found: type_of_instruction, before: type_of_instruction) -> bool:
         """Return whether a node normalizes the result before it with given statistics."""
@@ -222,6 +301,11 @@ def _may_begin(compute: Compute) -> bool:
 
 def _is_pure(compute: Compute) -> bool:
     return compute.item.action == PURE_ONE and not is_on_gpu(compute.item)
+
+
+def _is_own(compute: Compute) -> bool:
+    kernel = compute.item.kernel
+    return kernel is not None and is_own_kernel(kernel) and _is_pure(compute)
 
 
 def _is_channels_last(kernel: Any) -> bool:
