@@ -74,7 +74,7 @@ def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
     first = len(convolution.args)
     limits = _LIMITS.get(members[-1].item.op, _NO_LIMITS)
     norm = next((one for one in members if _norm_of(one) is not None), None)
-    has_bias = any(one.item.op in _BIASES for one in members)
+    has_bias = any(map(_adds, members))
     of_norm: Callable[..., Any] | None = None
     if norm is not None:
         given = _norm_of(norm)
@@ -169,19 +169,10 @@ class _Finder:
         found = self._only_reader(block, places[-1], readers)
         if found is not None and self._is_limit(block[found]):
             places.append(found)
-        elif (
-            found is not None
-            and _is_elementwise(block[found])
-            and not _norm_of(
-                block[places[-1]]  # type: ignore[arg-type]
-            )
-        ):
+        elif found is not None and _is_elementwise(block[found]) and _adds(block[places[-1]]):
             # A cluster of elementwise nodes begins with the bias.
-            if dilated_kernels.ends(block[places[-1]]):  # type: ignore[arg-type]
-                pass
-            elif dilated_kernels.begins(block[places[0]]):  # type: ignore[arg-type]
-                places.pop()
-            else:
+            places.pop()
+            if len(places) == 1:
                 return
         first, last = places[0], places[-1]
         members = [block[place] for place in places]
@@ -310,6 +301,10 @@ def _is_own(compute: Compute) -> bool:
 
 def _is_channels_last(kernel: Any) -> bool:
     return kernel.attrs.get("data_format") in ("NHWC", b"NHWC")
+
+
+def _adds(instruction: type_of_instruction) -> bool:
+    return isinstance(instruction, Compute) and instruction.item.op in _BIASES
 
 
 def _is_elementwise(instruction: type_of_instruction) -> bool:
