@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -137,7 +139,7 @@ def test_stop_ends_what_waits_or_runs_and_the_session_works_on(kernel: Kernel, w
     assert lines[0] == "KeyboardInterrupt: the step has ended, its session goes on"
     assert f": watched(lambda: {BLOCKED[what]})" in lines[1]
     assert "site-packages" not in str(lines)
-    assert "/tfnb/" not in str(lines)
+    assert PACKAGE_DIRECTORY not in str(lines)
     assert "<tfnb step" not in str(lines)
     assert any(SAID[what] in line for line in lines)
     after = kernel.run("sess.run(drain); sess.run(fill); print(sess.run(item), sess.waiting())")
@@ -185,7 +187,7 @@ with tf.Graph().as_default() as large:
 """
     found = kernel.run(build, interrupt_at="building")
     assert found["error"]["ename"] == "KeyboardInterrupt"
-    assert "/tfnb/" not in str(found["error"])
+    assert PACKAGE_DIRECTORY not in str(found["error"])
     after = kernel.run("""
 with large.as_default(), tf.Session() as other:
     print(other.run(tf.constant(2.0) + 1.0))
