@@ -31,7 +31,7 @@ _MAX_INT64 = (1 << 63) - 1
 def _by_table(places: Array, size: int) -> tuple[Array, Array, Array]:
     """Do as `_order_of_first` for integers from 0 to `size`; only their places are written."""
     positions = np.arange(len(places))
-    table = np.empty(size, np.int64)
+    table = np.empty(size, np.intp)
     # Of several values for a place, the last one remains: the first position.
     table[places[::-1]] = positions[::-1]
     first = np.flatnonzero(table[places] == positions)
@@ -58,7 +58,8 @@ def _order_of_first(x: Array) -> tuple[Array, Array, Array]:
     if x.dtype.kind in "iu" and len(x):
         low, high = int(x.min()), int(x.max())
         if high - low < max(_TABLE, _TABLE_OF_ELEMENT * len(x)) and high <= _MAX_INT64:
-            return _by_table(x.astype(np.int64) - low, high - low + 1)
+            places = (x.astype(np.int64) - low).astype(np.intp)
+            return _by_table(places, high - low + 1)
     # Types that NumPy does not sort are compared as wider ones.
     keys = x.astype(np.float32) if x.dtype.kind not in "biufc" else x
     _, starts, numbers, times = np.unique(
