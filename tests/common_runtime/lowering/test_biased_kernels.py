@@ -51,15 +51,20 @@ def run(build, *arrays, steps=5):
         return session.run(fetches, feeds)
 
 
-def check(monkeypatch, build, *arrays):
-    """Compare the folded nodes with the separate ones, whose convolution is compiled, too."""
+def three_ways(monkeypatch, build, *arrays):
+    """Return each result of the folded nodes, of separate compiled ones, and of the plain ones."""
     found = run(build, *arrays)
     with monkeypatch.context() as patch:
         patch.setattr(compiled_clusters, "find_biased", lambda program, uses: 0)
         apart = run(build, *arrays)
     with without_routines():
         plain = run(build, *arrays, steps=2)
-    for one, other, defined in zip(found, apart, plain, strict=True):
+    return zip(found, apart, plain, strict=True)
+
+
+def check(monkeypatch, build, *arrays):
+    """Compare the folded nodes with the separate ones, whose convolution is compiled, too."""
+    for one, other, defined in three_ways(monkeypatch, build, *arrays):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
         np.testing.assert_allclose(one, defined, 1e-3, 1e-3)
@@ -346,13 +351,8 @@ def test_a_dilated_convolution_is_one_pass(
         *vectors(kernel[-1]),
     ]  # fmt: skip
     with np.errstate(all="ignore"):
-        found = run(build, *arrays)
-        with monkeypatch.context() as patch:
-            patch.setattr(compiled_clusters, "find_biased", lambda program, uses: 0)
-            several = run(build, *arrays)
-        with without_routines():
-            plain = run(build, *arrays, steps=2)
-    for one, other, defined in zip(found, several, plain, strict=True):
+        ways = three_ways(monkeypatch, build, *arrays)
+    for one, other, defined in ways:
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
         # The nodes may transform images, or use products of matrices: sums are rounded otherwise.
         np.testing.assert_allclose(one, other, 1e-3, 1e-3)

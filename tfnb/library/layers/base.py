@@ -123,7 +123,7 @@ class Layer:
         self._non_trainable_weights: list[Any] = []
         self._updates: list[Operation] = []
         self._update_needs_inputs: list[bool] = []
-        self._call_inputs: TensorLike | None = None  # of the call that is under way
+        self._call_inputs: TensorLike | None = None  # None outside of a call
         self._losses: list[TensorLike] = []
         self._loss_needs_inputs: list[bool] = []
         self._loss_functions: list[Callable[[], Any]] = []

@@ -32,7 +32,7 @@ def _by_table(places: Array, size: int) -> tuple[Array, Array, Array]:
     """Do as `_order_of_first` for integers from 0 to `size`; only their places are written."""
     positions = np.arange(len(places))
     table = np.empty(size, np.intp)
-    # Of several values for a place, the last one remains: the first position.
+    # NumPy keeps the last value written to a place; in reverse order, that is the first position.
     table[places[::-1]] = positions[::-1]
     first = np.flatnonzero(table[places] == positions)
     table[places[first]] = positions[: len(first)]

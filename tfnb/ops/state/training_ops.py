@@ -452,7 +452,7 @@ def _check_sparse(arrays: list[Array], grad: Array, indices: Array) -> None:
         )
 
 
-# A set of so many numbers is made faster than they are sorted.
+# Up to this number of rows, making a set of them is faster than sorting them.
 _FEW_ROWS = 4096
 
 
