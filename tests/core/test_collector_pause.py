@@ -32,6 +32,27 @@ print(gc.get_freeze_count() > 0, not is_of(2, later))
 """
 
 
+# Likewise, with objects that no collection visits afterwards.
+KEPT = """
+import gc, weakref
+from tfnb.core.process.collector_pause import keep_existing_objects
+class Cycle:
+    pass
+kept, cycle = [[]], Cycle()
+cycle.itself, garbage = cycle, weakref.ref(cycle)
+del cycle
+keep_existing_objects()
+print(not any(each is kept for each in gc.get_objects()), gc.get_freeze_count() > 1000)
+print(garbage() is None, gc.isenabled())
+"""
+
+
+def test_a_server_spares_collections_what_exists_when_it_is_ready() -> None:
+    """Objects that exist are visited by no later collection; garbage is collected before."""
+    seen = subprocess.check_output([sys.executable, "-c", KEPT], text=True)
+    assert seen.split() == ["True"] * 4
+
+
 def test_the_collector_is_off_inside_and_on_behind() -> None:
     """The collector is off for many nodes, also after errors.
 

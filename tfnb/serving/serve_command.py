@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tfnb.client import safety
 from tfnb.client.command_line.main import Command
 from tfnb.client.command_line.run import UsageError
+from tfnb.core.process.collector_pause import keep_existing_objects
 from tfnb.core.process.work_sharder import available_processors
 from tfnb.distributed_runtime.grpc_channel import is_of_this_machine
 
@@ -159,6 +160,7 @@ async def _serve(server: ModelServer, scheme: str) -> None:
         print(f"state {scheme}://{server.rest_address}/")
     if server.grpc_address:
         print(f"gRPC {server.grpc_address}")
+    keep_existing_objects()
     print("ready", flush=True)
     await stop.wait()
     print("stopping", flush=True)

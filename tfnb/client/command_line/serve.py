@@ -17,6 +17,7 @@ from tfnb.core.cluster_spec import ClusterSpec
 from tfnb.core.effects import EffectsPolicy, Grant, resolved_path
 from tfnb.core.files import file_system
 from tfnb.core.host_memory import resident_bytes
+from tfnb.core.process.collector_pause import keep_existing_objects
 from tfnb.distributed_runtime.grpc_channel import UNIX, is_of_this_machine
 from tfnb.proto.tensorflow_server_pb2 import ServerDef
 
@@ -111,6 +112,7 @@ def serve(options: argparse.Namespace, progress: Progress) -> None:
             session_gc_seconds=options.session_gc_seconds,
         )
         server.start()
+    keep_existing_objects()
     allowed = ", ".join(options.allow) or "none"
     how = "mTLS" if options.tls_client_ca else "TLS" if tls else "no encryption"
     print(f"{server.task} serves {server.target} ({how}); allowed effects: {allowed}", flush=True)
