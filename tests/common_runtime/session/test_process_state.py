@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import subprocess
@@ -70,3 +71,38 @@ def test_a_thread_gets_the_memory_of_a_large_message_again() -> None:
     )
     first, second = map(int, done.stdout.split())
     assert second < first / 4
+
+
+_MEMORY_OF_A_SESSION = """
+import resource
+import numpy as np
+import tfnb as tf
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+with tf.Session(graph=tf.Graph()) as sess:
+    for _ in range(2):
+        before = faults()
+        large, behind = np.ones(100 << 20, np.uint8), np.ones(1 << 16, np.uint8)
+        print(faults() - before, end=" ")
+        del large
+    held = resident()
+print(held - resident())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is configured")
+def test_freed_memory_is_used_again_until_a_session_is_closed() -> None:
+    """The second large array takes no new pages; a gap in the heap is given back by ``close``."""
+    if not hasattr(ctypes.CDLL(None), "mallinfo2"):
+        pytest.skip("glibc before 2.33 does not tell how much is free")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    program = [sys.executable, "-c", _MEMORY_OF_A_SESSION]
+    done = subprocess.run(
+        program, env=kept, capture_output=True, text=True, check=True, timeout=280
+    )
+    first, second, given_back = map(int, done.stdout.split())
+    assert second < first / 2  # 66 pages at least: a huge one has 2 MB
+    assert given_back > 90 << 20

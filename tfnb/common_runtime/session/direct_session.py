@@ -44,6 +44,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationPassOptions,
     OptimizationReports,
 )
+from tfnb.common_runtime.session import process_state
 from tfnb.common_runtime.session import session_settings
 from tfnb.common_runtime.session.graph_execution_state import ClientGraph, GraphExecutionState
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
@@ -772,6 +773,7 @@ class DirectSession(RuntimeSession):
         if self._owns_kernels:
             self._kernels.clear()
         self._device_mgr.close()
+        process_state.give_memory_back()
 
     def _check_open(self) -> None:
         if self.is_closed:

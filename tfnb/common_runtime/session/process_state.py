@@ -9,8 +9,8 @@ thread: its own threads wait for each other in busy loops, so that on a busy mac
 takes as long as a time slice of the scheduler.
 
 **Memory.** glibc gives pages back to the system when a large array is freed, and gets fresh, zeroed
-pages for the next: half of the time of a chain of large arrays.  It is configured to keep some
-freed pages.  A message of gRPC is in memory several times on its way: a process with sessions on
+pages for the next: half of the time of a chain of large arrays, a sixth of a training step with
+large batches.  It is configured to keep some freed pages, until a session is closed.  A message of gRPC is in memory several times on its way: a process with sessions on
 servers, or with a server, keeps more, and threads that start later share one heap, since glibc's
 heaps of threads hold at most 64 MB.
 """
@@ -36,8 +36,12 @@ _LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_N
 # Parameters of mallopt, and their values in bytes: arrays up to the first come from the heap, and
 # free memory at its end is given back beyond the second.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-_MMAP_THRESHOLD = 32 << 20
-_TRIM_THRESHOLD = 256 << 20
+_MMAP_THRESHOLD = 128 << 20
+_TRIM_THRESHOLD = 512 << 20
+# What glibc before 2.35 takes at most for the first; it refuses larger values.
+_OLD_MMAP_THRESHOLD = 32 << 20
+# Free memory that is worth a pass over all pages, in bytes.
+_WORTH_GIVING_BACK = 64 << 20
 # Likewise, once messages are sent and received; the heaps that threads may have.
 _MESSAGE_MMAP_THRESHOLD = 256 << 20
 _MESSAGE_TRIM_THRESHOLD = 512 << 20
@@ -46,6 +50,7 @@ _M_ARENA_MAX = -8
 _lock = threading.Lock()
 _is_prepared = False  # guarded by _lock
 _has_messages = False  # guarded by _lock
+_keeps_memory = False  # guarded by _lock
 
 
 def prepare(config: config_pb2.ConfigProto) -> None:
@@ -58,9 +63,7 @@ def prepare(config: config_pb2.ConfigProto) -> None:
             work_sharder.set_num_threads(_num_threads(config.intra_op_parallelism_threads))
             blas.set_num_threads(1)
             if not _has_messages:
-                _set_malloc(
-                    {_M_MMAP_THRESHOLD: _MMAP_THRESHOLD, _M_TRIM_THRESHOLD: _TRIM_THRESHOLD}
-                )
+                _set_malloc(_MMAP_THRESHOLD, {_M_TRIM_THRESHOLD: _TRIM_THRESHOLD})
             _is_prepared = True
 
 
@@ -74,12 +77,35 @@ def prepare_for_messages() -> None:
         if not _has_messages:
             _has_messages = True
             _set_malloc(
-                {
-                    _M_MMAP_THRESHOLD: _MESSAGE_MMAP_THRESHOLD,
-                    _M_TRIM_THRESHOLD: _MESSAGE_TRIM_THRESHOLD,
-                    _M_ARENA_MAX: 1,
-                }
+                _MESSAGE_MMAP_THRESHOLD,
+                {_M_TRIM_THRESHOLD: _MESSAGE_TRIM_THRESHOLD, _M_ARENA_MAX: 1},
             )
+
+
+def give_memory_back() -> None:
+    """Give free memory back to the system, as after a session was closed.
+
+    Nothing is given back by a process that sends or receives messages: each of its sessions would
+    take new pages for them.
+    """
+    if not _keeps_memory or _has_messages:
+        return
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "mallinfo2"):  # glibc before 2.33
+        return
+    libc.mallinfo2.restype = _MallInfo
+    if libc.mallinfo2().free >= _WORTH_GIVING_BACK:
+        libc.malloc_trim(ctypes.c_size_t(0))
+
+
+class _MallInfo(ctypes.Structure):
+    """The ``mallinfo2`` of malloc.h, of which one field is read: bytes that are free."""
+
+    _fields_ = (
+        ("before", ctypes.c_size_t * 8),
+        ("free", ctypes.c_size_t),
+        ("after", ctypes.c_size_t),
+    )
 
 
 def _num_threads(declared: int) -> int:
@@ -92,11 +118,15 @@ def _num_threads(declared: int) -> int:
     return work_sharder.available_processors()
 
 
-def _set_malloc(parameters: Mapping[int, int]) -> None:
+def _set_malloc(mmap_threshold: int, parameters: Mapping[int, int]) -> None:
     """Set parameters of glibc, unless the user has set some, or the process is without glibc."""
+    global _keeps_memory
     chosen = any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ)
     if chosen or platform.libc_ver()[0] != "glibc":
         return
     mallopt = ctypes.CDLL(None).mallopt
+    if not mallopt(_M_MMAP_THRESHOLD, mmap_threshold):
+        mallopt(_M_MMAP_THRESHOLD, _OLD_MMAP_THRESHOLD)
     for number, value in parameters.items():
         mallopt(number, value)
+    _keeps_memory = True
