@@ -44,8 +44,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationPassOptions,
     OptimizationReports,
 )
-from tfnb.common_runtime.session import process_state
-from tfnb.common_runtime.session import session_settings
+from tfnb.common_runtime.session import process_state, session_settings
 from tfnb.common_runtime.session.graph_execution_state import ClientGraph, GraphExecutionState
 from tfnb.common_runtime.session.python_threads import pool_for_python_functions
 from tfnb.common_runtime.session.session import RuntimeSession

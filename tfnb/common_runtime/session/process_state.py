@@ -10,9 +10,10 @@ takes as long as a time slice of the scheduler.
 
 **Memory.** glibc gives pages back to the system when a large array is freed, and gets fresh, zeroed
 pages for the next: half of the time of a chain of large arrays, a sixth of a training step with
-large batches.  It is configured to keep some freed pages, until a session is closed.  A message of gRPC is in memory several times on its way: a process with sessions on
-servers, or with a server, keeps more, and threads that start later share one heap, since glibc's
-heaps of threads hold at most 64 MB.
+large batches.  It is configured to keep some freed pages, until a session is closed.  A message of
+gRPC is in memory several times on its way: a process with sessions on servers, or with a server,
+keeps more, and threads that start later share one heap, since glibc's heaps of threads hold at
+most 64 MB.
 """
 
 from __future__ import annotations
