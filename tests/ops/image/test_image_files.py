@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -70,6 +71,25 @@ def test_the_filters_of_16_bit_rows_are_undone(kind: int) -> None:
         filtered[index, 1:] = row - guess
         above = row
     np.testing.assert_array_equal(png_files._unfiltered(filtered, 2), rows)
+
+
+@pytest.mark.parametrize(("width", "height"), [(0, 1), (1, 0), (0, 0), (0, 2**31 - 1)])
+def test_a_file_without_pixels_is_refused_before_it_is_decompressed(
+    width: int, height: int
+) -> None:
+    """No rows would mean no limit for zlib, and no columns many rows without bytes."""
+    header = struct.pack(">IIBBBBB", width, height, 16, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(2**22))), (b"IEND", b""))
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
+    )
+    with (
+        tf.Graph().as_default(),
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="it has no pixels"),
+    ):
+        session.run(tf.image.decode_png(data, dtype=tf.uint16))
 
 
 def test_a_header_of_a_huge_image_takes_no_memory() -> None:

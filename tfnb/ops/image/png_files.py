@@ -120,6 +120,8 @@ def read_16_bits(data: bytes, channels: int) -> Array:
     own = _CHANNELS.get(color)
     if own is None:
         raise errors.invalid_argument(f"Invalid PNG color type {color} for 16 bits")
+    if not (height and width):
+        raise errors.invalid_argument(f"Invalid PNG data, size {len(data)}: it has no pixels")
     check_fits(np, (height, width, own), np.dtype(np.uint16))
     size = height * (1 + width * own * 2)
     try:
