@@ -482,6 +482,25 @@ def test_sizes_of_tensors_are_limited() -> None:
         assert other.run(tf.fill([2000], 1.0)).size == 2000
 
 
+def test_sizes_are_limited_in_a_pool_before_memory_is_taken() -> None:
+    """A kernel in another thread has the limit of its step."""
+
+    def build() -> None:
+        size = tf.placeholder(tf.int32, [], name="size")
+        for number in range(3):
+            tf.reduce_sum(tf.fill([size], 1.0), name=f"sum{number}")
+
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(strangers(build), name="")
+    config = tf.ConfigProto(inter_op_parallelism_threads=2, use_per_session_threads=True)
+    with tf.Session(graph=graph, config=config) as session:
+        tf.safety.limits(graph, max_tensor_bytes=4000)
+        sums = [f"sum{number}:0" for number in range(3)]
+        with pytest.raises(tf.errors.ResourceExhaustedError, match=r"tensor with shape\[100000\]"):
+            session.run(sums, {"size:0": 100_000})
+        assert session.run(sums, {"size:0": 1000}) == [1000.0] * 3
+
+
 def test_compressed_text_unfolds_to_no_more_than_allowed() -> None:
     """Compressed text is not decompressed beyond the limit."""
 

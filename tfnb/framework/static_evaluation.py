@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, host_memory
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # A larger subgraph or intermediate value is not worth computing for a shape.
 MAX_NODES = 1000
 MAX_ELEMENTS = 100_000
+_MAX_BYTES = 16 * MAX_ELEMENTS
 _MAX_DEPTH = 50
 
 UNKNOWN_SHAPE = TensorShape(None)
@@ -149,7 +150,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
         kernel = create_kernel(op.op_definition, op.name, op.attrs, _HOST)
         if kernel.kind != "pure":
             return False
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), host_memory.at_most(_MAX_BYTES):
             outputs = kernel.compute(*[values[tensor] for tensor in op.inputs])
     except Exception:  # the op itself raises the error when it runs
         return False
