@@ -158,6 +158,17 @@ def test_parts_that_begin_before_the_tensor_are_refused(tmp_path: Path) -> None:
             reader.lookup("v")
 
 
+def test_a_name_that_is_no_text_is_data_loss(tmp_path: Path) -> None:
+    """The names of a file are its author's."""
+    prefix = _write(str(tmp_path / "m"))
+    path = Path(index_path(prefix))
+    rows = dict(leveldb_table.read_table(path.read_bytes()))
+    rows[b"\xff"] = rows.pop(b"a")
+    path.write_bytes(leveldb_table.build_table(sorted(rows.items())))
+    with BundleReader(prefix) as reader, pytest.raises(errors.DataLossError, match="not UTF-8"):
+        list(reader.names())
+
+
 def test_merging_renames_shards_and_joins_indexes(tmp_path: Path) -> None:
     """Two bundles become one with two shards; the sources are deleted."""
     prefixes = [_write(str(tmp_path / "m")), _write_slices(str(tmp_path / "p"))]

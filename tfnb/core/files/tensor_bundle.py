@@ -292,8 +292,19 @@ class BundleReader:
             self._files.popitem()[1].close()
 
     def names(self) -> Iterator[str]:
-        """Return the names of all tensors, sorted; slices are not listed by themselves."""
-        return (key.decode() for key in self._rows if not key.startswith(b"\0"))
+        """Return the names of all tensors, sorted; slices are not listed by themselves.
+
+        Raises:
+          DataLossError: a name is not UTF-8.
+        """
+        for key in self._rows:
+            if not key.startswith(b"\0"):
+                try:
+                    yield key.decode()
+                except UnicodeDecodeError:
+                    raise errors.data_loss(
+                        f"A tensor's name in {self.prefix} is not UTF-8: {key!r}"
+                    ) from None
 
     def contains(self, name: str) -> bool:
         """Return whether the bundle has a tensor of this name."""
