@@ -43,13 +43,14 @@ def limit_thread(limit: int | None) -> int | None:
 
 
 @contextmanager
-def at_most(num_bytes: int) -> Iterator[None]:
+def at_most(num_bytes: int | None) -> Iterator[None]:
     """Limit tensors of this thread to ``num_bytes``, or to its own limit if that is smaller.
 
-    For values that are computed ahead of a step, and only if they are small.
+    For values that are made ahead of a step. None changes nothing.
     """
     before = _of_thread.limit
-    _of_thread.limit = num_bytes if before is None else min(num_bytes, before)
+    if num_bytes is not None:
+        _of_thread.limit = num_bytes if before is None else min(num_bytes, before)
     try:
         yield
     finally:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # A larger subgraph or intermediate value is not worth computing for a shape.
 MAX_NODES = 1000
 MAX_ELEMENTS = 100_000
+_MAX_CONSTANT = 1 << 24
 _MAX_BYTES = 16 * MAX_ELEMENTS
 _MAX_DEPTH = 50
 
@@ -84,6 +85,9 @@ def _known(tensor: Tensor) -> np.ndarray | None:
     op = tensor.op
     kind = op.type
     if kind == "Const":
+        # A message of few bytes may stand for a large tensor, which is not made for a shape.
+        if (tensor._shape.num_elements() or 0) > _MAX_CONSTANT:
+            return None
         value: np.ndarray = op.attrs["value"].value()
         return value
     if kind in ("Shape", "Size", "Rank"):
