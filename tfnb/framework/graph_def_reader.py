@@ -17,7 +17,7 @@ from tfnb.core.process.later import pattern_later
 from tfnb.core.process.records import field, record
 from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.text_bytes import is_plain_name
+from tfnb.core.text_bytes import is_plain_name, shown_text
 from tfnb.core.topological_order import in_order
 from tfnb.framework import traceback_of_user
 from tfnb.framework.exporter import node_inputs
@@ -177,14 +177,16 @@ class GraphDefReader:
     def _check_colocation(self, node: graph_pb2.NodeDef) -> None:
         message = node.attr["_class"]
         if message.WhichOneof("value") not in ("list", None):
-            raise TypeError(
+            raise ValueError(
                 f"Node '{node.name}': the attr '_class' must be a list of strings, found {message}"
             )
+        if any(field.name != "s" for field, _ in message.list.ListFields()):
+            raise ValueError(f"Node '{node.name}': the attr '_class' is no list of strings")
         for group in message.list.s:
-            if group.startswith(b"loc:@") and group[5:].decode() not in self._names:
+            fellow = shown_text(group[5:])
+            if group.startswith(b"loc:@") and fellow not in self._names:
                 raise ValueError(
-                    f"Node '{node.name}' expects to be colocated with unknown node "
-                    f"'{group[5:].decode()}'"
+                    f"Node '{node.name}' expects to be colocated with unknown node '{fellow}'"
                 )
 
     def _topological_order(self) -> list[int]:
