@@ -339,7 +339,7 @@ def test_a_shape_function_that_gets_values_of_another_kind_refuses_the_node() ->
             "int_val: 0 int_val: 1 } } } } node { name: 'b' op: 'Split' input: 'axis' input: 'a' "
             "attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'num_split' value { i: 1 } } }"
         )
-        with pytest.raises(ValueError, match="{{node b}} = Split"):
+        with pytest.raises(ValueError, match=r"{{node b}} = Split"):
             _imported(text)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="StatefulUniformInt"):
         tf.raw_ops.StatefulUniformInt(
@@ -370,3 +370,33 @@ def test_orders_and_messages_of_other_forms_are_refused_or_ignored(session: Any)
         tf.raw_ops.TensorSummaryV2(tag="a", tensor=[1.0], serialized_summary_metadata=b"\xff\x00")
     )
     assert tf.Summary.FromString(summary).value[0].tag == "a"
+
+
+@pytest.mark.parametrize("number", [999, -1])
+@pytest.mark.parametrize("side", ["input_arg", "output_arg"])
+def test_functions_of_unknown_types_are_refused(side: str, number: int) -> None:
+    """An enum of a file may have any number."""
+    message = text_format.Parse(
+        "library { function { signature { name: 'F' input_arg { name: 'x' type: DT_FLOAT } "
+        "output_arg { name: 'y' type: DT_FLOAT } } ret { key: 'y' value: 'x' } } }",
+        tf.GraphDef(),
+    )
+    getattr(message.library.function[0].signature, side)[0].type = number
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="unknown dtype enum"):
+        tf.import_graph_def(message, name="")
+
+
+def test_a_merge_that_is_ready_too_early_is_refused() -> None:
+    """The end of a loop that depends on nothing, merged with a node that comes later."""
+    float_ = "attr { key: 'T' value { type: DT_FLOAT } }"
+    text = (
+        f"node {{ name: 'm' op: 'Merge' input: 'n' input: 'late' {float_} "
+        "attr { key: 'N' value { i: 2 } } } "
+        f"node {{ name: 'late' op: 'Identity' input: 'later' {float_} }} "
+        f"node {{ name: 'later' op: 'Identity' input: 'a' {float_} }} "
+        f"node {{ name: 'n' op: 'NextIteration' input: 'a' {float_} }}"
+    )
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match="only that may close a loop"):
+            _imported(text)
+        assert graph.version == 0

@@ -153,7 +153,14 @@ class GraphDefReader:
             self._tensors.clear()
             self._renamed.clear()
             self._back_edges.clear()
-            self._make_all(self._topological_order())
+            try:
+                self._make_all(self._topological_order())
+            except _OutOfOrder as error:
+                # A Merge that is ready with the end of a loop before its other input is.
+                raise ValueError(
+                    f"Node '{error.args[0]}' comes before its input '{error.args[1]}', which is no "
+                    "NextIteration: only that may close a loop"
+                ) from None
         self._connect_back_edges()
         self._keep_messages()
 
@@ -336,7 +343,7 @@ class GraphDefReader:
         if found is None:
             if name not in self._names:
                 raise self._unknown_input(node, name, CONTROL_INDEX)
-            raise _OutOfOrder
+            raise _OutOfOrder(node.name, name)
         return found
 
     def _require_back_edge(self, node: graph_pb2.NodeDef, name: str, index: int) -> None:
@@ -345,7 +352,7 @@ class GraphDefReader:
         if position is None:
             raise self._unknown_input(node, name, index)
         if node.op not in _MERGE or self._node_defs[position].op not in _NEXT_ITERATION:
-            raise _OutOfOrder
+            raise _OutOfOrder(node.name, name)
 
     def _connect_back_edges(self) -> None:
         slots: dict[Operation, dict[int, Tensor]] = {}
