@@ -372,7 +372,7 @@ def test_orders_and_messages_of_other_forms_are_refused_or_ignored(session: Any)
     assert tf.Summary.FromString(summary).value[0].tag == "a"
 
 
-@pytest.mark.parametrize("number", [999, -1])
+@pytest.mark.parametrize("number", [999, -1, 0])
 @pytest.mark.parametrize("side", ["input_arg", "output_arg"])
 def test_functions_of_unknown_types_are_refused(side: str, number: int) -> None:
     """An enum of a file may have any number."""
@@ -382,7 +382,7 @@ def test_functions_of_unknown_types_are_refused(side: str, number: int) -> None:
         tf.GraphDef(),
     )
     getattr(message.library.function[0].signature, side)[0].type = number
-    with tf.Graph().as_default(), pytest.raises(ValueError, match="unknown dtype enum"):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"unknown dtype enum|No type"):
         tf.import_graph_def(message, name="")
 
 
@@ -392,9 +392,8 @@ def test_a_merge_that_is_ready_too_early_is_refused() -> None:
     text = (
         f"node {{ name: 'm' op: 'Merge' input: 'n' input: 'late' {float_} "
         "attr { key: 'N' value { i: 2 } } } "
-        f"node {{ name: 'late' op: 'Identity' input: 'later' {float_} }} "
-        f"node {{ name: 'later' op: 'Identity' input: 'a' {float_} }} "
-        f"node {{ name: 'n' op: 'NextIteration' input: 'a' {float_} }}"
+        f"node {{ name: 'n' op: 'NextIteration' input: 'a' {float_} }} "
+        f"node {{ name: 'late' op: 'Identity' input: 'a' {float_} }}"
     )
     with tf.Graph().as_default() as graph:
         with pytest.raises(ValueError, match="only that may close a loop"):

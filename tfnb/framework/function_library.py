@@ -146,6 +146,8 @@ def _check_types(signature: op_def_pb2.OpDef) -> None:
         try:
             if arg.type:
                 dtypes.as_dtype(arg.type)
+            elif not (arg.type_attr or arg.type_list_attr):
+                raise ValueError(f"No type fields in argument '{arg.name}' of '{signature.name}'")
         except TypeError:
             raise ValueError(
                 f"Argument '{arg.name}' of function '{signature.name}' has the unknown dtype enum "

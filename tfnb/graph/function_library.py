@@ -251,6 +251,8 @@ def op_def_of_signature(proto: op_def_pb2.OpDef) -> OpDef:
 
 
 def _arg_def(proto: op_def_pb2.OpDef.ArgDef) -> ArgDef:
+    if not (proto.type or proto.type_attr or proto.type_list_attr):
+        raise errors.invalid_argument(f"No type fields in argument '{proto.name}' of a function")
     try:
         dtype = dtypes.as_dtype(proto.type) if proto.type else None
     except TypeError:
