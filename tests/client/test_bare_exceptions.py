@@ -399,3 +399,16 @@ def test_a_merge_that_is_ready_too_early_is_refused() -> None:
         with pytest.raises(ValueError, match="only that may close a loop"):
             _imported(text)
         assert graph.version == 0
+
+
+@pytest.mark.parametrize("validate_shape", [True, False])
+def test_a_variable_without_a_value_is_not_assigned(session: Any, validate_shape: bool) -> None:
+    """In the first step and in later ones, which may run as an emitted function."""
+    a, b = (tf.raw_ops.VariableV2(shape=[], dtype=tf.float32) for _ in range(2))
+    set_b = tf.raw_ops.Assign(ref=b, value=3.0)
+    assign = tf.raw_ops.Assign(ref=a, value=b, validate_shape=validate_shape)
+    for _ in range(3):
+        with pytest.raises(tf.errors.InternalError, match="Right hand side of AssignOp is not"):
+            session.run(assign)
+    session.run(set_b)
+    assert session.run(assign) == 3.0
