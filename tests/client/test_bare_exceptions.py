@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 import tfnb as tf
 from tfnb.proto import config_pb2
@@ -277,3 +278,137 @@ def test_memory_that_runs_out_between_kernels_is_told() -> None:
         check=False,
     )
     assert done.stdout.split() == ["True"] * 5 + ["1.0"], done.stderr[-2000:]
+
+
+def _imported(text: str) -> None:
+    """Import a graph of one constant ``a`` and the nodes of a text."""
+    constant = (
+        "node {{ name: '{}' op: 'Const' attr {{ key: 'dtype' value {{ type: {} }} }} "
+        "attr {{ key: 'value' value {{ tensor {{ dtype: {} tensor_shape {{ {} }} {} }} }} }} {} }}"
+    )
+    whole = constant.format("a", "DT_FLOAT", "DT_FLOAT", "", "float_val: 1", "")
+    message = text_format.Parse(whole + text, tf.GraphDef())
+    tf.import_graph_def(message, name="")
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("f: 1", ValueError),
+        ("s: 'loc:@a'", ValueError),
+        ("list { i: 3 }", ValueError),
+        ("list { type: DT_FLOAT }", ValueError),
+        ("list { s: 'loc:@\\377' }", ValueError),
+        ("list { s: 'loc:@a' }", None),
+    ],
+)
+def test_groups_of_nodes_of_other_types_are_refused(
+    value: str, error: type[Exception] | None
+) -> None:
+    """A group is a list of strings, whatever a file says."""
+    text = (
+        "node { name: 'b' op: 'Identity' input: 'a' attr { key: 'T' value { type: DT_FLOAT } } "
+        f"attr {{ key: '_class' value {{ {value} }} }} }}"
+    )
+    with tf.Graph().as_default():
+        if error is None:
+            _imported(text)
+        else:
+            with pytest.raises(error, match=r"_class|colocated with unknown node"):
+                _imported(text)
+
+
+@pytest.mark.parametrize("value", ["list { i: 1 }", "i: 3", "tensor { dtype: DT_FLOAT }"])
+def test_a_label_of_a_kernel_that_is_no_text_is_none(value: str) -> None:
+    """TensorFlow ignores it, too."""
+    text = (
+        "node { name: 'b' op: 'Identity' input: 'a' attr { key: 'T' value { type: DT_FLOAT } } "
+        f"attr {{ key: '_kernel' value {{ {value} }} }} }}"
+    )
+    with tf.Graph().as_default(), tf.Session() as session:
+        _imported(text)
+        assert session.run("b:0") == 1.0
+
+
+def test_a_shape_function_that_gets_values_of_another_kind_refuses_the_node() -> None:
+    """A number of splits along a vector, and a shape of floats."""
+    with tf.Graph().as_default():
+        text = (
+            "node { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } "
+            "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } } "
+            "int_val: 0 int_val: 1 } } } } node { name: 'b' op: 'Split' input: 'axis' input: 'a' "
+            "attr { key: 'T' value { type: DT_FLOAT } } attr { key: 'num_split' value { i: 1 } } }"
+        )
+        with pytest.raises(ValueError, match=r"{{node b}} = Split"):
+            _imported(text)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="StatefulUniformInt"):
+        tf.raw_ops.StatefulUniformInt(
+            resource=tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3]),
+            algorithm=np.int64(1), shape=[1.5], minval=0, maxval=3,
+        )  # fmt: skip
+
+
+def test_a_variable_whose_name_is_no_text_is_told_without_a_value(session: Any) -> None:
+    """The explanation of an error raises no other one."""
+    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name=b"\xff")
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        session.run(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32))
+
+
+def test_orders_and_messages_of_other_forms_are_refused_or_ignored(session: Any) -> None:
+    """As by TensorFlow: no letter for an input, no message of metadata."""
+    with pytest.raises(tf.errors.InvalidArgumentError, match="input_order must have one letter"):
+        session.run(
+            tf.raw_ops.RaggedCross(
+                ragged_values=[["a"]], ragged_row_splits=[np.int64([0, 1])], sparse_indices=[],
+                sparse_values=[], sparse_shape=[], dense_inputs=[], input_order="x",
+                hashed_output=False, num_buckets=0, hash_key=1, out_values_type=tf.string,
+                out_row_splits_type=tf.int64,
+            )
+        )  # fmt: skip
+    summary = session.run(
+        tf.raw_ops.TensorSummaryV2(tag="a", tensor=[1.0], serialized_summary_metadata=b"\xff\x00")
+    )
+    assert tf.Summary.FromString(summary).value[0].tag == "a"
+
+
+@pytest.mark.parametrize("number", [999, -1, 0])
+@pytest.mark.parametrize("side", ["input_arg", "output_arg"])
+def test_functions_of_unknown_types_are_refused(side: str, number: int) -> None:
+    """An enum of a file may have any number."""
+    message = text_format.Parse(
+        "library { function { signature { name: 'F' input_arg { name: 'x' type: DT_FLOAT } "
+        "output_arg { name: 'y' type: DT_FLOAT } } ret { key: 'y' value: 'x' } } }",
+        tf.GraphDef(),
+    )
+    getattr(message.library.function[0].signature, side)[0].type = number
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"unknown dtype enum|No type"):
+        tf.import_graph_def(message, name="")
+
+
+def test_a_merge_that_is_ready_too_early_is_refused() -> None:
+    """The end of a loop that depends on nothing, merged with a node that comes later."""
+    float_ = "attr { key: 'T' value { type: DT_FLOAT } }"
+    text = (
+        f"node {{ name: 'm' op: 'Merge' input: 'n' input: 'late' {float_} "
+        "attr { key: 'N' value { i: 2 } } } "
+        f"node {{ name: 'n' op: 'NextIteration' input: 'a' {float_} }} "
+        f"node {{ name: 'late' op: 'Identity' input: 'a' {float_} }}"
+    )
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match="only that may close a loop"):
+            _imported(text)
+        assert graph.version == 0
+
+
+@pytest.mark.parametrize("validate_shape", [True, False])
+def test_a_variable_without_a_value_is_not_assigned(session: Any, validate_shape: bool) -> None:
+    """In the first step and in later ones, which may run as an emitted function."""
+    a, b = (tf.raw_ops.VariableV2(shape=[], dtype=tf.float32) for _ in range(2))
+    set_b = tf.raw_ops.Assign(ref=b, value=3.0)
+    assign = tf.raw_ops.Assign(ref=a, value=b, validate_shape=validate_shape)
+    for _ in range(3):
+        with pytest.raises(tf.errors.InternalError, match="Right hand side of AssignOp is not"):
+            session.run(assign)
+    session.run(set_b)
+    assert session.run(assign) == 3.0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.traced_memory import traced_memory
 from tfnb.core import op_registry
 from tfnb.core.step_events import StepObserver
 from tfnb.framework.functions.function import Defun, from_library
@@ -480,6 +481,47 @@ def test_sizes_of_tensors_are_limited() -> None:
             session.run("table:0", {"row:0": np.ones(100)})
     with tf.Session(graph=tf.Graph()) as other, other.graph.as_default():
         assert other.run(tf.fill([2000], 1.0)).size == 2000
+
+
+def test_constants_are_limited_before_memory_is_taken() -> None:
+    """A constant of few bytes in a file may repeat its value."""
+
+    def build() -> None:
+        one = tf.constant(1.0, name="one")
+        tf.add(tf.placeholder_with_default(1.0, [], name="x"), one, name="sum")
+
+    message = strangers(build)
+    node = next(node for node in message.node if node.name == "one")
+    node.attr["value"].tensor.tensor_shape.dim.add(size=2**24)
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.import_graph_def(message, name="")
+        tf.safety.limits(graph, max_tensor_bytes=1_000_000)
+        with (
+            traced_memory() as memory,
+            pytest.raises(tf.errors.ResourceExhaustedError, match="OOM when allocating 67,108,864"),
+        ):
+            session.run("sum:0")
+        assert memory.peak < 2**24
+        assert session.run("x:0") == 1.0
+
+
+def test_sizes_are_limited_in_a_pool_before_memory_is_taken() -> None:
+    """A kernel in another thread has the limit of its step."""
+
+    def build() -> None:
+        size = tf.placeholder(tf.int32, [], name="size")
+        for number in range(3):
+            tf.reduce_sum(tf.fill([size], 1.0), name=f"sum{number}")
+
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(strangers(build), name="")
+    config = tf.ConfigProto(inter_op_parallelism_threads=2, use_per_session_threads=True)
+    with tf.Session(graph=graph, config=config) as session:
+        tf.safety.limits(graph, max_tensor_bytes=4000)
+        sums = [f"sum{number}:0" for number in range(3)]
+        with pytest.raises(tf.errors.ResourceExhaustedError, match=r"tensor with shape\[100000\]"):
+            session.run(sums, {"size:0": 100_000})
+        assert session.run(sums, {"size:0": 1000}) == [1000.0] * 3
 
 
 def test_compressed_text_unfolds_to_no_more_than_allowed() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tfnb.core import errors
+from tfnb.core.files import crc32c
 from tfnb.core.files.leveldb_table import (
+    FOOTER_SIZE,
+    MAGIC,
     build_table,
     get_varint,
     put_varint,
@@ -81,3 +84,37 @@ def test_damaged_snappy_is_data_loss(data: bytes) -> None:
     """A copy from before the start, a short result, and a false length are refused."""
     with pytest.raises(errors.DataLossError, match="corrupted"):
         uncompress_snappy(data)
+
+
+def _block(entries: list[tuple[int, bytes, bytes]]) -> bytes:
+    """Return a block of entries: length shared with the key before, rest of the key, value."""
+    data = b"".join(
+        put_varint(shared) + put_varint(len(rest)) + put_varint(len(value)) + rest + value
+        for shared, rest, value in entries
+    )
+    marked = data + bytes(4) + (1).to_bytes(4, "little") + b"\0"
+    return marked + crc32c.mask(crc32c.crc32c(marked)).to_bytes(4, "little")
+
+
+def _table(block: bytes, times: int = 1) -> bytes:
+    """Return a table whose index lists one block several times, with correct checksums."""
+    handle = put_varint(0) + put_varint(len(block) - 5)
+    index = _block([(0, b"%09d" % number, handle) for number in range(times)])
+    where = put_varint(0) * 2 + put_varint(len(block)) + put_varint(len(index) - 5)
+    return block + index + where.ljust(FOOTER_SIZE - 8, b"\0") + MAGIC.to_bytes(8, "little")
+
+
+def test_a_block_that_is_listed_twice_is_data_loss() -> None:
+    """A small file could list its blocks without end."""
+    block = _block([(0, b"a", b"1"), (0, b"b", b"2")])
+    assert list(read_table(_table(block))) == [(b"a", b"1"), (b"b", b"2")]
+    with pytest.raises(errors.DataLossError, match="keys do not increase"):
+        list(read_table(_table(block, 2)))
+
+
+def test_keys_take_no_more_memory_than_their_block_explains() -> None:
+    """Each key may be one byte longer than the one before: together the square of their number."""
+    few, many = ([(n, b"k", b"") for n in range(count)] for count in (1000, 20_000))
+    assert len(dict(read_table(_table(_block(few))))) == 1000
+    with pytest.raises(errors.DataLossError, match="keys are too long"):
+        list(read_table(_table(_block(many))))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.traced_memory import traced_memory
 from tfnb.core import dtypes, errors
+from tfnb.core.files import leveldb_table
 from tfnb.core.files.tensor_bundle import (
+    BundleEntry,
     BundleReader,
     BundleWriter,
     data_path,
@@ -18,9 +21,7 @@ from tfnb.core.files.tensor_bundle import (
     merge_bundles,
 )
 from tfnb.core.files.tensor_slice import TensorSlice
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tfnb.proto import tensor_bundle_pb2
 
 MATRIX = np.arange(6, dtype=np.float32).reshape(2, 3)
 STRINGS = np.array([b"x", b"yy"], object)
@@ -110,6 +111,62 @@ def test_parts_are_put_together(tmp_path: Path) -> None:
         np.testing.assert_array_equal(reader.lookup("v"), np.concatenate([MATRIX, MATRIX]))
         part = reader.lookup_slice("v", TensorSlice.parse("1,2:0,1"))
     assert part.tolist() == [[3.0], [0.0]]
+
+
+def test_parts_that_are_missing_are_noticed_before_memory_is_taken(tmp_path: Path) -> None:
+    """An index may declare a shape, or a part of one, that its file does not have."""
+    prefix = _write_slices(str(tmp_path / "m"))
+    path = Path(index_path(prefix))
+    rows = dict(leveldb_table.read_table(path.read_bytes()))
+
+    def declare(key: bytes, shape: tuple[int, ...]) -> None:
+        entry = BundleEntry.parse(key, rows[key])
+        entry.shape = shape
+        changed = {**rows, key: entry.serialize()}
+        path.write_bytes(leveldb_table.build_table(sorted(changed.items())))
+
+    part = next(key for key in rows if key.startswith(b"\0"))
+    for key, shape, error in (
+        (b"v", (2**20, 3), errors.NotFoundError),
+        (b"v", (2**62, 3), errors.NotFoundError),
+        (part, (2**20, 3), errors.DataLossError),
+    ):
+        declare(key, shape)
+        with traced_memory() as memory, BundleReader(prefix) as reader, pytest.raises(error):
+            reader.lookup("v")
+        assert memory.peak < 2**20
+
+
+def test_parts_that_begin_before_the_tensor_are_refused(tmp_path: Path) -> None:
+    """An extent of a file may be negative."""
+    prefix = _write_slices(str(tmp_path / "m"))
+    path = Path(index_path(prefix))
+    rows = dict(leveldb_table.read_table(path.read_bytes()))
+    for extent in ((-2, 2), (0, -5)):
+        entry = BundleEntry.parse(b"v", rows[b"v"])
+        entry.slices += (TensorSlice((extent, (0, 3))),)
+        changed = {**rows, b"v": entry.serialize()}
+        if extent[1] < 0:
+            message = tensor_bundle_pb2.BundleEntryProto.FromString(changed[b"v"])
+            message.slices[-1].extent[0].start, message.slices[-1].extent[0].length = extent
+            changed[b"v"] = message.SerializeToString()
+        path.write_bytes(leveldb_table.build_table(sorted(changed.items())))
+        with (
+            BundleReader(prefix) as reader,
+            pytest.raises(errors.InvalidArgumentError, match="out of bounds"),
+        ):
+            reader.lookup("v")
+
+
+def test_a_name_that_is_no_text_is_data_loss(tmp_path: Path) -> None:
+    """The names of a file are its author's."""
+    prefix = _write(str(tmp_path / "m"))
+    path = Path(index_path(prefix))
+    rows = dict(leveldb_table.read_table(path.read_bytes()))
+    rows[b"\xff"] = rows.pop(b"a")
+    path.write_bytes(leveldb_table.build_table(sorted(rows.items())))
+    with BundleReader(prefix) as reader, pytest.raises(errors.DataLossError, match="not UTF-8"):
+        list(reader.names())
 
 
 def test_merging_renames_shards_and_joins_indexes(tmp_path: Path) -> None:

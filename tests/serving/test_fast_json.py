@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.traced_memory import traced_memory
 from tfnb.client.model_function import ModelFunction
 from tfnb.client.model_tensor import ModelTensor
+from tfnb.core import errors
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.serving import fast_json
 from tfnb.serving.json_tensors import PredictCall, parsed_body, predict_answer, predict_call
@@ -154,3 +156,16 @@ def test_integers_beyond_64_bits_are_floats() -> None:
 def test_json_is_read_without_orjson(without_orjson: None) -> None:
     """It only makes it faster."""
     assert parsed_body(b'{"inputs": [1]}') == {"inputs": [1]}
+
+
+def test_a_text_among_numbers_takes_no_memory_for_each() -> None:
+    """NumPy's array of both would have the longest text's size for each number."""
+    rows: list[Any] = [[1.0]] * 20_000 + [["a" * 20_000]]
+    body = json.dumps({"inputs": rows}).encode()
+    call = call_of(tf.float32)
+    with (
+        traced_memory() as memory,
+        pytest.raises(errors.InvalidArgumentError, match="not of expected type"),
+    ):
+        predict_call(body, lambda name: call.function)
+    assert memory.peak < 2**25

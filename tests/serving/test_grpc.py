@@ -210,6 +210,16 @@ def test_what_is_wrong_is_said(
     assert list(answer.outputs["y"].float_val) == [2.5]
 
 
+def test_all_inputs_together_are_limited(call: Any) -> None:
+    """A few bytes stand for an array that repeats its last value."""
+    request = predict_request(np.float32([[1.0]]))
+    for number in range(20):
+        request.inputs[f"more{number}"].CopyFrom(_of_shape(10_000, 1).inputs["x"])
+    with pytest.raises(grpc.RpcError, match="the server takes") as caught:
+        call("Predict", request, predict_pb2.PredictResponse)
+    assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
 def test_a_large_request_is_refused(call: Any) -> None:
     """The limit is that of the server."""
     with pytest.raises(grpc.RpcError) as caught:

@@ -107,6 +107,7 @@ def test_examples_are_classified_and_regressed(half_plus_two: Service) -> None:
         ("predict", {"instances": 3}, "at least one row"),
         ("predict", {"instances": [[1.0], [1.0, 2.0]]}, "The input 'x' takes float32"),
         ("predict", {"instances": [["a"]]}, "not of expected type: float32"),
+        ("predict", {"instances": [[1.0], ["a" * 10_000]]}, "not of expected type: float32"),
         ("predict", {"instances": [[True]]}, "not of expected type: float32"),
         ("predict", {"instances": [[None]]}, "not of expected type: float32"),
         ("predict", {"instances": [[1e39]]}, "without loss of precision"),
@@ -126,6 +127,11 @@ def test_examples_are_classified_and_regressed(half_plus_two: Service) -> None:
         (
             "classify",
             {"signature_name": "classify_x_to_y", "examples": [{"x": {"b64": "!"}}]},
+            "Example 0, feature 'x'",
+        ),
+        (
+            "classify",
+            {"signature_name": "classify_x_to_y", "examples": [{"x": 10**400}]},
             "Example 0, feature 'x'",
         ),
         (

@@ -11,6 +11,7 @@ import functools
 import math
 import os
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from tfnb.core import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # Files with the memory limit of a container: cgroups version 2 and version 1.
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -39,6 +40,21 @@ def limit_thread(limit: int | None) -> int | None:
     """Set the maximum bytes of a tensor of this thread; return the previous limit."""
     before, _of_thread.limit = _of_thread.limit, limit
     return before
+
+
+@contextmanager
+def at_most(num_bytes: int | None) -> Iterator[None]:
+    """Limit tensors of this thread to ``num_bytes``, or to its own limit if that is smaller.
+
+    For values that are made ahead of a step. None changes nothing.
+    """
+    before = _of_thread.limit
+    if num_bytes is not None:
+        _of_thread.limit = num_bytes if before is None else min(num_bytes, before)
+    try:
+        yield
+    finally:
+        _of_thread.limit = before
 
 
 def limit() -> int:

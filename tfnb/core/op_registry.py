@@ -369,8 +369,10 @@ class OpDefinition:
 
 
 def _label_of(attrs: Mapping[str, Attr]) -> str:
-    label = attrs.get("_kernel", b"")
-    return label.decode(errors="replace") if isinstance(label, bytes) else str(label)
+    label = attrs.get("_kernel")
+    if isinstance(label, bytes):
+        return label.decode(errors="replace")
+    return label if isinstance(label, str) else ""  # any other value is no label
 
 
 def _plain(default: Attr) -> Attr:

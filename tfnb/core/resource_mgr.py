@@ -157,6 +157,15 @@ class Var(RefCell):
         return value
 
 
+def wrong_type(handle: ResourceHandle, kind: type[Any]) -> errors.InvalidArgumentError:
+    """Return the error for a handle whose resource is not of the class that its user needs."""
+    return errors.invalid_argument(
+        "Trying to access a handle's resource using the wrong type. The handle points to a "
+        f"resource (name '{handle.name}') of type '{handle.type_name}' but you are trying to "
+        f"access the resource as type '{kind.__name__}'"
+    )
+
+
 class ResourceMgr:
     """Containers of named resources; thread safe."""
 
@@ -226,17 +235,24 @@ class ResourceMgr:
         entries = self._containers.get(container or self.default_container)
         return None if entries is None else entries.get((type_name, name))
 
-    def lookup(self, handle: ResourceHandle) -> Any:
+    def lookup(self, handle: ResourceHandle, kind: type[Any] = object) -> Any:
         """Return the resource behind a handle.
+
+        Args:
+          handle: the handle.
+          kind: the class of the resource that the caller uses: a graph may give any handle.
 
         Raises:
           NotFoundError: the resource does not exist (it was never created, or was deleted).
+          InvalidArgumentError: it is of another class.
         """
         found = self.find(handle.container, handle.type_name, handle.name)
         if found is None:
             raise errors.not_found(
                 f"Resource {handle.container}/{handle.name}/{handle.type_name} does not exist."
             )
+        if not isinstance(found, kind):
+            raise wrong_type(handle, kind)
         return found
 
     def lookup_or_create(

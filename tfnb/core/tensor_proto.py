@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, errors, host_memory
 from tfnb.core.process.later import later
 from tfnb.core.tensor_shape import UNKNOWN, TensorShape
 from tfnb.proto import tensor_pb2
@@ -223,6 +223,7 @@ def decode_tensor(proto: tensor_pb2.TensorProto) -> NDArray[Any]:
     Raises:
         InvalidArgumentError: Type, shape and content do not agree, or the tensor is larger than
             this machine's memory. Nothing was allocated then.
+        ResourceExhaustedError: The tensor is larger than this thread's limit.
     """
     dtype = _decodable_dtype(proto)
     sizes = shape_of_tensor_proto(proto)
@@ -266,6 +267,8 @@ def _cannot_parse(proto: tensor_pb2.TensorProto, why: str) -> errors.InvalidArgu
 
 
 def _check_memory(proto: tensor_pb2.TensorProto, num_bytes: int) -> None:
+    if host_memory.limit_of_thread() is not None:
+        host_memory.check_size(num_bytes)
     if num_bytes > 2**28 and num_bytes > _memory_bytes():
         raise _cannot_parse(
             proto, f"it asks for {num_bytes} bytes, this machine has {_memory_bytes()}"

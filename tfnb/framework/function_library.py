@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfnb.core import errors, op_registry
+from tfnb.core import dtypes, errors, op_registry
 from tfnb.core.attr_value import NameAttrList
 from tfnb.core.op_def_proto import op_def_from_proto
 from tfnb.core.op_registry import OpDefinition
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tfnb.framework.graph import Graph
     from tfnb.framework.operation import Operation
+    from tfnb.proto import op_def_pb2
 
 # Older readers do not support function libraries.
 MIN_CONSUMER_WITH_FUNCTIONS = 12
@@ -122,7 +123,8 @@ def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphF
     """Return the functions of a message, each with a copy of its definition.
 
     Raises:
-      ValueError: a gradient declaration names a function that is not in the message.
+      ValueError: a gradient declaration names a function that is not in the message, or an
+        argument has a type that does not exist.
     """
     names = {function.signature.name for function in library.function}
     for gradient in library.gradient:
@@ -134,8 +136,23 @@ def functions_from_library(library: graph_pb2.FunctionDefLibrary) -> list[GraphF
     for definition in library.function:
         copy = graph_pb2.FunctionDef()
         copy.CopyFrom(definition)
+        _check_types(copy.signature)
         functions.append(GraphFunction(copy, gradients.get(copy.signature.name)))
     return functions
+
+
+def _check_types(signature: op_def_pb2.OpDef) -> None:
+    for arg in (*signature.input_arg, *signature.output_arg):
+        try:
+            if arg.type:
+                dtypes.as_dtype(arg.type)
+            elif not (arg.type_attr or arg.type_list_attr):
+                raise ValueError(f"No type fields in argument '{arg.name}' of '{signature.name}'")
+        except TypeError:
+            raise ValueError(
+                f"Argument '{arg.name}' of function '{signature.name}' has the unknown dtype enum "
+                f"({arg.type})"
+            ) from None
 
 
 def add_with_needed(graph: Graph, function: LibraryFunction) -> None:

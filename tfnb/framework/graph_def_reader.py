@@ -17,7 +17,7 @@ from tfnb.core.process.later import pattern_later
 from tfnb.core.process.records import field, record
 from tfnb.core.shape_inference import SCALAR_SHAPE, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
-from tfnb.core.text_bytes import is_plain_name
+from tfnb.core.text_bytes import is_plain_name, shown_text
 from tfnb.core.topological_order import in_order
 from tfnb.framework import traceback_of_user
 from tfnb.framework.exporter import node_inputs
@@ -153,7 +153,14 @@ class GraphDefReader:
             self._tensors.clear()
             self._renamed.clear()
             self._back_edges.clear()
-            self._make_all(self._topological_order())
+            try:
+                self._make_all(self._topological_order())
+            except _OutOfOrder as error:
+                # A Merge that is ready with the end of a loop before its other input is.
+                raise ValueError(
+                    f"Node '{error.args[0]}' comes before its input '{error.args[1]}', which is no "
+                    "NextIteration: only that may close a loop"
+                ) from None
         self._connect_back_edges()
         self._keep_messages()
 
@@ -177,14 +184,16 @@ class GraphDefReader:
     def _check_colocation(self, node: graph_pb2.NodeDef) -> None:
         message = node.attr["_class"]
         if message.WhichOneof("value") not in ("list", None):
-            raise TypeError(
+            raise ValueError(
                 f"Node '{node.name}': the attr '_class' must be a list of strings, found {message}"
             )
+        if any(field.name != "s" for field, _ in message.list.ListFields()):
+            raise ValueError(f"Node '{node.name}': the attr '_class' is no list of strings")
         for group in message.list.s:
-            if group.startswith(b"loc:@") and group[5:].decode() not in self._names:
+            fellow = shown_text(group[5:])
+            if group.startswith(b"loc:@") and fellow not in self._names:
                 raise ValueError(
-                    f"Node '{node.name}' expects to be colocated with unknown node "
-                    f"'{group[5:].decode()}'"
+                    f"Node '{node.name}' expects to be colocated with unknown node '{fellow}'"
                 )
 
     def _topological_order(self) -> list[int]:
@@ -334,7 +343,7 @@ class GraphDefReader:
         if found is None:
             if name not in self._names:
                 raise self._unknown_input(node, name, CONTROL_INDEX)
-            raise _OutOfOrder
+            raise _OutOfOrder(node.name, name)
         return found
 
     def _require_back_edge(self, node: graph_pb2.NodeDef, name: str, index: int) -> None:
@@ -343,7 +352,7 @@ class GraphDefReader:
         if position is None:
             raise self._unknown_input(node, name, index)
         if node.op not in _MERGE or self._node_defs[position].op not in _NEXT_ITERATION:
-            raise _OutOfOrder
+            raise _OutOfOrder(node.name, name)
 
     def _connect_back_edges(self) -> None:
         slots: dict[Operation, dict[int, Tensor]] = {}

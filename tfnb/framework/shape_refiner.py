@@ -37,6 +37,7 @@ else:
 _ERRORS = (
     ValueError,
     InvalidArgumentError,
+    TypeError,
     LookupError,
     ArithmeticError,
     AttributeError,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, host_memory
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # A larger subgraph or intermediate value is not worth computing for a shape.
 MAX_NODES = 1000
 MAX_ELEMENTS = 100_000
+_MAX_CONSTANT = 1 << 24
+_MAX_BYTES = 16 * MAX_ELEMENTS
 _MAX_DEPTH = 50
 
 UNKNOWN_SHAPE = TensorShape(None)
@@ -83,6 +85,9 @@ def _known(tensor: Tensor) -> np.ndarray | None:
     op = tensor.op
     kind = op.type
     if kind == "Const":
+        # A message of few bytes may stand for a large tensor, which is not made for a shape.
+        if (tensor._shape.num_elements() or 0) > _MAX_CONSTANT:
+            return None
         value: np.ndarray = op.attrs["value"].value()
         return value
     if kind in ("Shape", "Size", "Rank"):
@@ -149,7 +154,7 @@ def _compute(op: Operation, values: dict[Tensor, np.ndarray]) -> bool:
         kernel = create_kernel(op.op_definition, op.name, op.attrs, _HOST)
         if kernel.kind != "pure":
             return False
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), host_memory.at_most(_MAX_BYTES):
             outputs = kernel.compute(*[values[tensor] for tensor in op.inputs])
     except Exception:  # the op itself raises the error when it runs
         return False

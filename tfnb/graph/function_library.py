@@ -251,9 +251,17 @@ def op_def_of_signature(proto: op_def_pb2.OpDef) -> OpDef:
 
 
 def _arg_def(proto: op_def_pb2.OpDef.ArgDef) -> ArgDef:
+    if not (proto.type or proto.type_attr or proto.type_list_attr):
+        raise errors.invalid_argument(f"No type fields in argument '{proto.name}' of a function")
+    try:
+        dtype = dtypes.as_dtype(proto.type) if proto.type else None
+    except TypeError:
+        raise errors.invalid_argument(
+            f"Argument '{proto.name}' of a function has the unknown dtype enum ({proto.type})"
+        ) from None
     return ArgDef(
         proto.name,
-        type=dtypes.as_dtype(proto.type) if proto.type else None,
+        type=dtype,
         type_attr=proto.type_attr,
         number_attr=proto.number_attr,
         type_list_attr=proto.type_list_attr,

@@ -55,7 +55,7 @@ def _fill(example: Example, features: Any, what: str) -> None:
     for name, value in features.items():
         try:
             _fill_feature(example.features.feature[name], value)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise errors.invalid_argument(f"{what}, feature {name!r}: {error}") from None
 
 

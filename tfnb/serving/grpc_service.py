@@ -115,8 +115,11 @@ class GrpcService:
         self._served.check_asked_for(request.model_spec)
         signature = request.model_spec.signature_name
         function = self._served.function(signature)
-        limit = self._options.max_request_bytes
-        values = {key: array_of(key, one, limit) for key, one in request.inputs.items()}
+        left = self._options.max_request_bytes
+        values = {}
+        for key, one in request.inputs.items():
+            values[key] = array_of(key, one, left)
+            left -= values[key].nbytes
         outputs = self._inference.predict(function, values, request.output_filter, is_wanted)
         parts: list[Any] = []
         for key, value in outputs.items():

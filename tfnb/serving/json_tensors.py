@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,7 +163,8 @@ def _array(value: Any, one: ModelTensor) -> Any:
     try:
         if one.dtype == dtypes.string:
             return _array_of_text(value, one)
-        array = np.asarray(value)
+        # NumPy would give each number the size of the longest text.
+        array = np.empty(1, object) if _holds_text(value) else np.asarray(value)
         if array.dtype == object and all(type(item) in (int, float) for item in array.flat):
             array = array.astype(np.float64)  # integers beyond 64 bits
     except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error) as error:
@@ -179,6 +181,18 @@ def _array(value: Any, one: ModelTensor) -> Any:
             f"{one.key!r}"
         )
     return _converted(array, wanted, value, one)
+
+
+def _holds_text(value: Any) -> bool:
+    """Return whether nested lists hold a text where NumPy looks for numbers."""
+    level = [value]
+    while True:
+        kinds = set(map(type, level))
+        if str in kinds:
+            return True
+        if kinds != {list}:  # numbers, or lists that are ragged
+            return False
+        level = list(chain.from_iterable(level))
 
 
 def _converted(array: Any, wanted: np.dtype[Any], value: Any, one: ModelTensor) -> Any:

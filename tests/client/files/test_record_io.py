@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tfnb as tf
+from tfnb.core.files import tf_record
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "event_files.json").read_text())
 RECORDS = [b"", b"one", bytes(range(256)) * 40]
@@ -122,3 +126,27 @@ def test_kinds_of_compression_have_numbers_and_names() -> None:
     assert options.get_compression_type_string(options("ZLIB")) == "ZLIB"
     with pytest.raises(ValueError, match='Not a valid compression_type: "BAD"'):
         options("BAD")
+
+
+def test_many_short_streams_are_copied_a_few_times_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work grows with the size of a file, not with its square."""
+    data = gzip.compress(b"") * 2000 + gzip.compress(b"end")
+    given = []
+    inflate = tf_record.inflated_stream
+
+    def counted(stream: Any, part: Any, *rest: Any) -> Any:
+        given.append(len(part))
+        return inflate(stream, part, *rest)
+
+    monkeypatch.setattr(tf_record, "inflated_stream", counted)
+    assert tf_record.inflated(data, "GZIP") == b"end"
+    assert sum(given) < 300 * len(data)
+
+
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 100_000])
+def test_streams_of_all_sizes_are_read_to_their_end(size: int) -> None:
+    """A stream may end at any place of a piece."""
+    text = random.Random(size).randbytes(size)
+    data = b"".join(gzip.compress(part) for part in (text, b"", text[:10]))
+    assert tf_record.inflated(data, "GZIP") == text + text[:10]
+    assert tf_record.inflated(data[:-1], "GZIP") == text + text[:10]

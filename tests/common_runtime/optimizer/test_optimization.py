@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.common_runtime.graph_defs import binary, const, graph_def, node, placeholder, session
+from tests.traced_memory import traced_memory
 from tfnb.common_runtime.optimizer.optimization_registry import (
     REGISTRY,
     Grouping,
@@ -216,6 +217,22 @@ def test_a_value_over_the_limit_is_not_kept():
     )  # fmt: skip
     assert "b" in nodes_of(native, ("p:0",), ("c:0",))
     assert native.run({"p:0": F(2)}, ["c:0"], [])[0].tolist() == [4, 8, 12]
+
+
+def test_a_large_value_is_not_computed_before_the_step():
+    """Not even where a small one follows from it: the step may have limits."""
+    for size, is_folded in ((1000, True), (2**25, False)):
+        native = session(
+            const("dims", [size], dtypes.int32), const("zero", 0, dtypes.int32), const("one", 1.0),
+            node("fill", "Fill", "dims", "one", T=dtypes.float32, index_type=dtypes.int32),
+            node("sum", "Sum", "fill", "zero", T=dtypes.float32, Tidx=dtypes.int32,
+                 keep_dims=False),
+            placeholder("p"), binary("x", "Mul", "sum", "p"),
+        )  # fmt: skip
+        with traced_memory() as memory:
+            names = nodes_of(native, ("p:0",), ("x:0",))
+        assert ("fill" not in names) == is_folded
+        assert memory.peak < 2**26
 
 
 def test_a_node_with_a_control_input_stays():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 import threading
 from functools import partial
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 import tfnb as tf
 from tests.interrupts import interrupted
 from tests.time_outs import let_time_out
+from tfnb.ops.dataset.iterator_ops import IteratorResource
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +76,51 @@ def test_an_interrupt_ends_a_long_get_next_and_leaves_the_iterator_usable() -> N
         first = session.run(element)
         assert first > 10
         assert session.run(element) == first + 1
+
+
+def test_an_interrupt_at_any_moment_leaves_the_lock_of_an_iterator_free() -> None:
+    """Also beside the call that takes it: Python looks for signals behind these instructions."""
+    looks = {"RESUME", "CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
+    code = {
+        getattr(IteratorResource, name).__code__
+        for name in dir(IteratorResource)
+        if hasattr(getattr(IteratorResource, name), "__code__")
+    }
+    left = [0]
+    before: dict[Any, str] = {}
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        if frame.f_code not in code:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left[0] -= before.get(frame, "") in looks
+            before[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            if left[0] == 0:
+                left[0] = -1
+                raise KeyboardInterrupt
+        return trace
+
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(10**9))
+    element = iterator.get_next()
+    num_interrupts = 0
+    with with_timeout(1000) as session:
+        for run in (iterator.initializer, element):
+            for number in range(1, 1000):
+                left[0] = number
+                before.clear()
+                sys.settrace(trace)
+                try:
+                    session.run(run)
+                except KeyboardInterrupt:
+                    num_interrupts += 1
+                finally:
+                    sys.settrace(None)
+                session.run(iterator.initializer)
+                assert session.run(element) == 0
+                if left[0] > 0:
+                    break
+    assert num_interrupts > 8
 
 
 def test_an_interrupt_loses_no_element_of_a_batch() -> None:

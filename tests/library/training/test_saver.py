@@ -48,3 +48,25 @@ def test_paths_may_be_bytes(tmp_path: Path) -> None:
     assert saved == path.decode()
     assert tf.train.load_variable(path, "x") == 3.0
     assert tf.train.list_variables(str(tmp_path).encode()) == [("x", [])]
+
+
+def test_a_checkpoint_that_is_written_again_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if an interrupt came before an older one of its name was deleted."""
+
+    def interrupt(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.get_variable("x", initializer=3.0)
+        session.run(x.initializer)
+        saver = tf.train.Saver(max_to_keep=2)
+        first, _ = (saver.save(session, str(tmp_path / "m"), step) for step in (1, 2))
+        with monkeypatch.context() as patch:
+            patch.setattr(saver, "_delete_old", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                saver.save(session, str(tmp_path / "m"), 3)
+        assert saver.save(session, str(tmp_path / "m"), 1) == first
+        saver.restore(session, first)
+    assert tf.train.latest_checkpoint(str(tmp_path)) == first

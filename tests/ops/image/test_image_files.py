@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -70,6 +71,25 @@ def test_the_filters_of_16_bit_rows_are_undone(kind: int) -> None:
         filtered[index, 1:] = row - guess
         above = row
     np.testing.assert_array_equal(png_files._unfiltered(filtered, 2), rows)
+
+
+@pytest.mark.parametrize(("width", "height"), [(0, 1), (1, 0), (0, 0), (0, 2**31 - 1)])
+def test_a_file_without_pixels_is_refused_before_it_is_decompressed(
+    width: int, height: int
+) -> None:
+    """No rows would mean no limit for zlib, and no columns many rows without bytes."""
+    header = struct.pack(">IIBBBBB", width, height, 16, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(2**22))), (b"IEND", b""))
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
+    )
+    with (
+        tf.Graph().as_default(),
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="it has no pixels"),
+    ):
+        session.run(tf.image.decode_png(data, dtype=tf.uint16))
 
 
 def test_a_header_of_a_huge_image_takes_no_memory() -> None:
@@ -143,3 +163,45 @@ def test_a_cut_off_jpeg_gives_the_rows_it_has_when_asked() -> None:
             found[:8], session.run(strict, {contents: np.array(whole, object)})[:8]
         )
     assert found.shape == pixels.shape
+
+
+@pytest.mark.parametrize("ratio", [-1, 0, 3])
+def test_a_jpeg_file_is_reduced_by_powers_of_two_only(ratio: int) -> None:
+    """Also where a part of it is decoded."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = session.run(tf.image.encode_jpeg(np.zeros((8, 8, 3), np.uint8)))
+        part = tf.raw_ops.DecodeAndCropJpeg(contents=data, crop_window=[0, 0, 2, 2], ratio=ratio)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="ratio must be 1, 2, 4, or 8"):
+            session.run(part)
+
+
+def test_a_png_file_that_is_too_short_for_its_size_is_refused_at_once() -> None:
+    """Pillow would make all pixels of the header's size first."""
+    header = struct.pack(">IIBBBBB", 10_000, 10_000, 8, 2, 0, 0, 0)
+    # Whole rows, after which Pillow sees no error.
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(30_001 * 2))), (b"IEND", b""))
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
+    )
+    with (
+        tf.Graph().as_default(),
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="the file ends early"),
+    ):
+        session.run(tf.image.decode_png(data))
+
+
+def test_a_gif_file_of_frames_of_huge_sizes_is_invalid() -> None:
+    """Pillow's own errors of each class become TensorFlow's."""
+    small, huge = (
+        b"\x2c" + struct.pack("<4HB", 0, 0, size, size, 0) + b"\x02\x02\x44\x01\x00"
+        for size in (1, 65535)
+    )
+    data = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0x80, 0, 0) + bytes(6) + small + huge + b";"
+    with (
+        tf.Graph().as_default(),
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="Invalid GIF data"),
+    ):
+        session.run(tf.image.decode_gif(data))

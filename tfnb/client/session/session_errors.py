@@ -19,6 +19,7 @@ from tfnb.core.op_traits import Trait
 from tfnb.core.process.package_directory import PACKAGE_DIRECTORY
 from tfnb.core.process.standstill import StandstillNote
 from tfnb.core.resource_mgr import RefCell
+from tfnb.core.text_bytes import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -358,10 +359,10 @@ def _has_value(runtime: Any, op: Operation) -> bool:
     device_mgr = getattr(runtime, "device_mgr", None)
     if device_mgr is None:
         return True
-    name = op.attr("shared_name").decode() or op.name
+    name = shown_text(op.attr("shared_name")) or op.name
     for device in device_mgr.devices:
         resources = device.resource_manager
-        container = op.attr("container").decode() or resources.default_container
+        container = shown_text(op.attr("container")) or resources.default_container
         for where, kind, found in resources.names():
             if (where, found) == (container, name):
                 cell = resources.find(where, kind, found)

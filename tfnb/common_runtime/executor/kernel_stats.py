@@ -36,7 +36,7 @@ from tfnb.common_runtime.executor.immutable_executor_state import (
     NodeItem,
 )
 from tfnb.common_runtime.executor.kernel_errors import annotate
-from tfnb.core import dtypes
+from tfnb.core import dtypes, host_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,10 +206,10 @@ class PooledKernel:
     """One kernel that was handed to a pool.
 
     The first caller of :meth:`take` owns it: a thread of the pool, which runs it, or the end of its
-    step, after which it does not run.
+    step, after which it does not run. The limit of tensors of the thread that made it applies.
     """
 
-    __slots__ = ("_args", "_executor", "_free", "_tagged", "pool_name")
+    __slots__ = ("_args", "_executor", "_free", "_limit", "_tagged", "pool_name")
 
     def __init__(
         self,
@@ -222,6 +222,7 @@ class PooledKernel:
         self._tagged = tagged
         self._args = args
         self._free = [True]
+        self._limit = host_memory.limit_of_thread()
         self.pool_name = pool_name
 
     def take(self) -> bool:
@@ -245,12 +246,15 @@ class PooledKernel:
         tell = run_state.hooks.kernel_ran
         begin_ns = 0 if tell is None else perf_counter_ns()
         if answer is None:
+            before = host_memory.limit_thread(self._limit)
             try:
                 answer = self._executor.measured(self._tagged, self._args)
             except BaseException as error:
                 item = self._tagged[0]
                 device = self._executor.immutable.device.name
                 answer = annotate(error, item.name, item.op, device, self._args)
+            finally:
+                host_memory.limit_thread(before)
         if tell is not None:
             item, iteration, _ = self._tagged
             tell(

@@ -19,6 +19,7 @@ from tfnb.common_runtime.optimizer.optimization_registry import (
     OptimizationPassOptions,
 )
 from tfnb.common_runtime.optimizer.static_shapes import control_inputs_of, inputs_of
+from tfnb.core import host_memory
 from tfnb.core.attr_value import TensorAttr
 from tfnb.core.dtypes import DType
 from tfnb.core.op_kernel import create_kernel
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 # Larger results, in bytes, are not folded, because they would take too much memory.
 DEFAULT_MAX_FOLDED_BYTES = 10 << 20
+# Larger values, in bytes, are not computed even where a smaller result follows from them: they
+# would be made before the step, without its limits, and many may be held at once.
+_MAX_COMPUTED_BYTES = 64 << 20
 
 
 def _level_is_on(options: config_pb2.OptimizerOptions) -> bool:
@@ -161,11 +165,15 @@ def compute_constant(
                 kernels[key] = node.attrs, kernel  # the mapping lives on: its id stays unique
         if kernel.kind != "pure":
             return None
-        found = kernel.compute(*args)
+        with host_memory.at_most(_MAX_COMPUTED_BYTES):
+            found = kernel.compute(*args)
     except Exception:
         # Not folded: the step itself must fail here, with the node's own error.
         return None
-    return tuple(found) if isinstance(found, tuple | list) else (found,)
+    outputs = tuple(found) if isinstance(found, tuple | list) else (found,)
+    if sum([getattr(value, "nbytes", 0) for value in outputs]) > _MAX_COMPUTED_BYTES:
+        return None
+    return outputs
 
 
 def is_pure(node: Node, device: Device) -> bool:

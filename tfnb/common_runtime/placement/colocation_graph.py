@@ -111,8 +111,7 @@ class ColocationGraph:
         # Whether nodes that are alike may take handles; the nodes keep what the ids stand for.
         known: dict[object, bool] = {}
         for node in nodes:
-            kernel = node.attrs.get("_kernel")
-            key = (node.op_definition, id(node.input_types), id(node.output_types), kernel)
+            key = _kernel_key(node)
             takes_handle = known.get(key)
             if node.assigned_device:
                 self._check_assigned(node)
@@ -185,7 +184,7 @@ class ColocationGraph:
         """Return the available device types that have a kernel for the node, best first."""
         # Nodes share the tuples of their types; an entry keeps these, so their ids stay unique.
         inputs, outputs = node.input_types, node.output_types
-        key = (node.op_definition, id(inputs), id(outputs), node.attrs.get("_kernel"))
+        key = _kernel_key(node)
         known = self._supported.get(key)
         if known is None:
             definition = node.op_definition
@@ -601,6 +600,17 @@ def _makes_handle(node: Node) -> bool:
         return False
     dtype = node.output_types[0]
     return dtype.is_ref_dtype or dtype is dtypes.resource
+
+
+def _kernel_key(node: Node) -> tuple[object, int, int, bytes | None]:
+    """Return what the kernels of a node depend on; a label that is no text counts as none."""
+    label = node.attrs.get("_kernel")
+    return (
+        node.op_definition,
+        id(node.input_types),
+        id(node.output_types),
+        label if isinstance(label, bytes) else None,
+    )
 
 
 def _passes_through(node: Node) -> bool:

@@ -173,6 +173,7 @@ class Placer:
             # Nodes share the tuples of their types; an entry keeps these, so their ids stay unique.
             inputs, outputs = node.input_types, node.output_types
             label = node.attrs.get("_kernel")
+            label = label if isinstance(label, bytes) else None
             key = (node.op_definition, id(inputs), id(outputs), label, node.requested_device)
             known = self._known_places.get(key)
             if known is not None:

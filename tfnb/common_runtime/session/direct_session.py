@@ -50,7 +50,7 @@ from tfnb.common_runtime.session.python_threads import pool_for_python_functions
 from tfnb.common_runtime.session.session import RuntimeSession
 from tfnb.common_runtime.session.session_state import SessionState
 from tfnb.common_runtime.session.step_runner import find_quick_run, step_runner
-from tfnb.core import errors, op_registry
+from tfnb.core import errors, host_memory, op_registry
 from tfnb.core.op_kernel import OpKernel, StepContext, create_kernel
 from tfnb.core.process import forking
 from tfnb.core.process.later import later
@@ -168,6 +168,7 @@ class DirectSession(RuntimeSession):
         self.step_events = self._new_step_events()
         self.session_state = SessionState()
         self._limit_observer: step_limits.LimitObserver | None = None
+        self._max_tensor_bytes: int | None = None
         self._hold: step_hold.StepHold | None = None  # guarded by self._lock
         # A weak reference: an unreferenced session is finalized at once.
         self._functions = FunctionLibraryRuntime(weakref.proxy(self))
@@ -634,6 +635,7 @@ class DirectSession(RuntimeSession):
             if self._limit_observer is not None:
                 self.step_events.remove(self._limit_observer)
                 self._limit_observer = None
+            self._max_tensor_bytes = limits.max_tensor_bytes if limits else None
             if limits:
                 self._limit_observer = step_limits.LimitObserver(self.active_steps, limits)
                 self.step_events.add(self._limit_observer)
@@ -808,7 +810,34 @@ class DirectSession(RuntimeSession):
           fetch_devices: the device that is to hold each fetch's value.
           sync_on_finish: whether a step ends only when its devices have computed everything;
             the environment's TF_SYNC_ON_FINISH can switch it off for a whole session.
+
+        Raises:
+          ResourceExhaustedError: a constant is larger than the limits of steps allow.
         """
+        with host_memory.at_most(self._max_tensor_bytes):
+            return self._create_executors(
+                feeds,
+                fetches,
+                targets,
+                is_partial_run=is_partial_run,
+                connections=connections,
+                feed_devices=feed_devices,
+                fetch_devices=fetch_devices,
+                sync_on_finish=sync_on_finish,
+            )
+
+    def _create_executors(
+        self,
+        feeds: tuple[str, ...],
+        fetches: tuple[str, ...],
+        targets: tuple[str, ...],
+        *,
+        is_partial_run: bool,
+        connections: Sequence[tuple[str, str]],
+        feed_devices: Sequence[str],
+        fetch_devices: Sequence[str],
+        sync_on_finish: bool,
+    ) -> Executors:
         client_graph = self._state.build_graph(
             feeds,
             fetches,

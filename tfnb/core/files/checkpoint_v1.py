@@ -9,13 +9,15 @@ Corresponds to ``tensor_slice_writer.cc`` and ``tensor_slice_reader.cc``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, errors, host_memory
 from tfnb.core.files import file_system, leveldb_table
-from tfnb.core.files.tensor_slice import FULL, TensorSlice, slice_key
+from tfnb.core.files.tensor_slice import FULL, TensorSlice, can_cover, slice_key
 from tfnb.core.tensor_proto import add_listed, decode_tensor, shape_from_proto, shape_to_proto
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.proto import saved_tensor_slice_pb2
@@ -134,8 +136,13 @@ class TensorSliceReader:
                 f"one has version {_VERSION}."
             )
         for tensor in meta.tensor:
-            dtype = dtypes.as_dtype(tensor.type)
-            shape = tuple(int(size or 0) for size in shape_from_proto(tensor.shape).as_list())
+            try:
+                dtype = dtypes.as_dtype(tensor.type)
+                shape = tuple(int(size or 0) for size in shape_from_proto(tensor.shape).as_list())
+            except (TypeError, ValueError) as error:
+                raise errors.data_loss(
+                    f"{path} has no valid type or shape of tensor {tensor.name}: {error}"
+                ) from None
             known = self._tensors.setdefault(tensor.name, (dtype, shape, {}))
             if known[:2] != (dtype, shape):
                 raise errors.internal(f"Incompatible tensor shapes or types for {tensor.name}")
@@ -167,7 +174,14 @@ class TensorSliceReader:
           NotFoundError: the tensor does not exist, or no slices that cover the part.
         """
         shape, dtype = self.shape_and_dtype(name)
-        out = np.empty(where.shape_in(shape), dtype.numpy_dtype)
+        wanted = where.shape_in(shape)
+        lacks = errors.not_found(
+            f"The slices of tensor {name} in {self.pattern} do not cover {where}"
+        )
+        if not can_cover(where, self._tensors[name][2], shape):
+            raise lacks
+        host_memory.check_size(math.prod(wanted) * (dtype.size or 1))
+        out = np.empty(wanted, dtype.numpy_dtype)
         missing = np.ones(out.shape, bool)
         for stored, (rows, key) in self._tensors[name][2].items():
             common = where.overlap(stored, shape)
@@ -176,9 +190,7 @@ class TensorSliceReader:
                 out[mine] = _decoded(rows, key, stored.shape_in(shape), dtype, name)[theirs]
                 missing[mine] = False
         if missing.any():
-            raise errors.not_found(
-                f"The slices of tensor {name} in {self.pattern} do not cover {where}"
-            )
+            raise lacks
         return out
 
 
@@ -187,7 +199,10 @@ def _decoded(
 ) -> Array:
     if key not in rows:
         raise errors.data_loss(f"A listed slice of tensor {name} is not in its file")
-    data = saved_tensor_slice_pb2.SavedTensorSlices.FromString(rows[key]).data.data
+    try:
+        data = saved_tensor_slice_pb2.SavedTensorSlices.FromString(rows[key]).data.data
+    except DecodeError:
+        raise errors.data_loss(f"A slice of tensor {name} cannot be parsed") from None
     data.dtype = dtype.as_datatype_enum  # type: ignore[assignment]
     data.tensor_shape.CopyFrom(shape_to_proto(TensorShape(list(shape))))
     return decode_tensor(data)

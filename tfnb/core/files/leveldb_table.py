@@ -28,6 +28,10 @@ FOOTER_SIZE: Final = 48
 TRAILER_SIZE: Final = 5
 _BLOCK_SIZE: Final = 262144
 _RESTART_INTERVAL: Final = 16
+# A block's keys take no more than this times its size, unless they are small: a key is written
+# whole every ``restart_interval`` entries.
+_MAX_KEY_RATIO: Final = 64
+_SMALL_KEYS: Final = 1 << 20
 _NO_COMPRESSION: Final = 0
 _SNAPPY: Final = 1
 
@@ -181,13 +185,19 @@ def read_table(data: bytes | memoryview) -> Iterator[tuple[bytes, bytes]]:
     """Yield every (key, value) of a table file, in order.
 
     Raises:
-      DataLossError: the bytes are not a table, or a checksum or size in it is wrong.
+      DataLossError: the bytes are not a table, a checksum or size in it is wrong, or keys do not
+        increase, so that no block is read twice.
     """
     view = memoryview(data)
+    last: bytes | None = None
     for _, handle in _entries(_read_block(view, *_index_handle(view))):
         offset, position = get_varint(handle, 0)
         size, _ = get_varint(handle, position)
-        yield from _entries(_read_block(view, offset, size))
+        for key, value in _entries(_read_block(view, offset, size)):
+            if last is not None and key <= last:
+                raise errors.data_loss("corrupted table: keys do not increase in block")
+            yield key, value
+            last = key
 
 
 def _index_handle(view: memoryview) -> tuple[int, int]:
@@ -226,6 +236,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     if end < 0:
         raise errors.data_loss("bad block contents")
     position, key = 0, b""
+    keys_left = max(_SMALL_KEYS, _MAX_KEY_RATIO * len(block))
     while position < end:
         shared, position = get_varint(block, position)
         unshared, position = get_varint(block, position)
@@ -233,6 +244,9 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         if shared > len(key) or position + unshared + length > end:
             raise errors.data_loss("bad entry in block")
         key = key[:shared] + block[position : position + unshared]
+        keys_left -= len(key)
+        if keys_left < 0:
+            raise errors.data_loss("bad entry in block: keys are too long")
         position += unshared
         yield key, block[position : position + length]
         position += length

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfnb.core import errors
+from tfnb.core import errors, host_memory
 from tfnb.core.files import file_system
 from tfnb.core.files.leveldb_table import put_varint, uncompress_snappy
 from tfnb.core.files.tf_record import WINDOW_BITS, RecordsOfFile, RecordWriter, framed, tf_records
@@ -227,7 +227,7 @@ def _records(path: str, compression: str) -> Iterator[bytes]:
 
 def _unblocked(data: bytes, path: str) -> bytes:
     """Return the contents of blocks of Snappy, each with its length in front."""
-    parts, start = [], 0
+    parts, start, total = [], 0, 0
     while start < len(data):
         if start + _BLOCK.size > len(data):
             raise errors.data_loss(f"{path} ends within a block")
@@ -236,6 +236,8 @@ def _unblocked(data: bytes, path: str) -> bytes:
         if start + size > len(data):
             raise errors.data_loss(f"{path} ends within a block")
         parts.append(uncompress_snappy(data[start : start + size]))
+        total += len(parts[-1])
+        host_memory.check_size(total)
         start += size
     return b"".join(parts)
 

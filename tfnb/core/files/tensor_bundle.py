@@ -15,6 +15,7 @@ and every tensor's checksum is verified. Corresponds to ``tensor_bundle.cc``.
 from __future__ import annotations
 
 import glob
+import math
 import os
 import sys
 import threading
@@ -23,9 +24,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, errors, host_memory
 from tfnb.core.files import crc32c, file_access, file_system, leveldb_table
-from tfnb.core.files.tensor_slice import TensorSlice, slice_key
+from tfnb.core.files.tensor_slice import TensorSlice, can_cover, slice_key
 from tfnb.core.process import forking
 from tfnb.core.process.later import later
 from tfnb.core.process.records import record
@@ -291,8 +292,19 @@ class BundleReader:
             self._files.popitem()[1].close()
 
     def names(self) -> Iterator[str]:
-        """Return the names of all tensors, sorted; slices are not listed by themselves."""
-        return (key.decode() for key in self._rows if not key.startswith(b"\0"))
+        """Return the names of all tensors, sorted; slices are not listed by themselves.
+
+        Raises:
+          DataLossError: a name is not UTF-8.
+        """
+        for key in self._rows:
+            if not key.startswith(b"\0"):
+                try:
+                    yield key.decode()
+                except UnicodeDecodeError:
+                    raise errors.data_loss(
+                        f"A tensor's name in {self.prefix} is not UTF-8: {key!r}"
+                    ) from None
 
     def contains(self, name: str) -> bool:
         """Return whether the bundle has a tensor of this name."""
@@ -336,7 +348,18 @@ class BundleReader:
         entry = self.entry(name)
         if not entry.slices:
             return self._read(entry)[where.index()]
-        out = np.empty(where.shape_in(entry.shape), entry.dtype.numpy_dtype)
+        wanted = where.shape_in(entry.shape)
+        lacks = errors.not_found(
+            f"Does not have sufficient slices for partitioned tensor {name} to restore in "
+            f"slice_spec: {where}"
+        )
+        if not can_cover(where, entry.slices, entry.shape):
+            raise lacks
+        for stored in entry.slices:
+            if where.overlap(stored, entry.shape) is not None:
+                self._check_extent(self._entry(slice_key(name, stored)))
+        host_memory.check_size(math.prod(wanted) * (entry.dtype.size or 1))
+        out = np.empty(wanted, entry.dtype.numpy_dtype)
         missing = np.ones(out.shape, bool)
         for stored in entry.slices:
             common = where.overlap(stored, entry.shape)
@@ -349,13 +372,16 @@ class BundleReader:
             out[mine] = part[theirs]
             missing[mine] = False
         if missing.any():
-            raise errors.not_found(
-                f"Does not have sufficient slices for partitioned tensor {name} to restore in "
-                f"slice_spec: {where}"
-            )
+            raise lacks
         return out
 
-    def _read(self, entry: BundleEntry) -> Array:
+    def _check_extent(self, entry: BundleEntry) -> tuple[BinaryIO, int]:
+        """Return the file of an entry and its number of elements, if the file has its bytes.
+
+        Raises:
+          DataLossError: the size of the entry is not that of its shape.
+          OutOfRangeError: the file is shorter.
+        """
         file = self._shard(entry.shard)
         count = 1
         for size in entry.shape:
@@ -368,8 +394,12 @@ class BundleReader:
             )
         if entry.offset + entry.size > os.fstat(file.fileno()).st_size:
             raise errors.out_of_range("Read less bytes than requested")
+        return file, count
+
+    def _read(self, entry: BundleEntry) -> Array:
+        file, count = self._check_extent(entry)
         file.seek(entry.offset)
-        if is_string:
+        if entry.dtype is dtypes.string:
             return self._read_strings(file.read(entry.size), entry, count)
         data = np.fromfile(file, np.uint8, entry.size)
         self._check(crc32c.crc32c(data), entry)

@@ -6,6 +6,7 @@ the whole dimension.  Its text form is ``"0,10:-:4,1"``.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from tfnb.core import errors
 from tfnb.core.process.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 FULL: Final = -1
 _EXTENT: Final = re.compile(r"(\d+),(\d+)$")
@@ -72,7 +73,7 @@ class TensorSlice:
                 f"Mismatching ranks: shape = {_dims(shape)}, slice = {self}"
             )
         for size, (start, length) in zip(shape, self.extents, strict=True):
-            if length != FULL and start + length > size:
+            if length != FULL and (start < 0 or length < 0 or start + length > size):
                 raise errors.invalid_argument(
                     f"Extent in dimension out of bounds: shape = {_dims(shape)}, slice = {self}"
                 )
@@ -99,6 +100,27 @@ class TensorSlice:
             mine.append(slice(start - a, end - a))
             theirs.append(slice(start - b, end - b))
         return tuple(mine), tuple(theirs)
+
+
+def can_cover(where: TensorSlice, parts: Iterable[TensorSlice], shape: Sequence[int]) -> bool:
+    """Return whether stored parts of a tensor have enough elements for a slice of it.
+
+    A reader asks before it allocates the slice, because a file may declare any shape.
+
+    >>> halves = [TensorSlice(((0, 2),)), TensorSlice(((2, 2),))]
+    >>> can_cover(TensorSlice.full(1), halves, [4]), can_cover(TensorSlice.full(1), halves, [9])
+    (True, False)
+
+    Raises:
+      InvalidArgumentError: the slice or a part does not fit the shape.
+    """
+    left = math.prod(where.shape_in(shape))
+    for part in set(parts):
+        part.shape_in(shape)
+        common = where.overlap(part, shape)
+        if common is not None:
+            left -= math.prod(one.stop - one.start for one in common[0])
+    return left <= 0
 
 
 def parse_shape_and_slice(spec: str) -> tuple[tuple[int, ...], TensorSlice, tuple[int, ...]]:

@@ -25,6 +25,8 @@ _FOOTER: Final = struct.Struct("<I")
 WINDOW_BITS: Final = {"ZLIB": zlib.MAX_WBITS, "GZIP": 16 + zlib.MAX_WBITS}
 # Lengths from this one on are compared with the size of the file before memory is allocated.
 _LARGE: Final = 1 << 24
+# Compressed bytes of which a stream gets its first piece.
+_FIRST_PIECE: Final = 1 << 12
 
 
 def framed(record: bytes) -> bytes:
@@ -141,19 +143,34 @@ def inflated(data: bytes, compression: str) -> bytes:
     """
     out: list[bytes] = []
     left = host_memory.limit()
+    view, start = memoryview(data), 0
     try:
-        while data:
+        while start < len(view):
             stream = zlib.decompressobj(WINDOW_BITS[compression])
-            found, left = inflated_stream(stream, data, left)
-            out += (found, stream.flush())
-            data = stream.unused_data
+            # Pieces that grow: zlib copies what follows a stream, once for each short stream.
+            piece = _FIRST_PIECE
+            while start < len(view) and not stream.eof:
+                part = view[start : start + piece]
+                found, left = inflated_stream(stream, part, left, len(data))
+                out.append(found)
+                start += len(part) - len(stream.unused_data)
+                piece *= 2
+            out.append(stream.flush())
     except zlib.error as error:
         raise errors.data_loss(f"inflate() failed: {error}") from None
     return b"".join(out)
 
 
-def inflated_stream(stream: zlib._Decompress, data: bytes, left: int) -> tuple[bytes, int]:
+def inflated_stream(
+    stream: zlib._Decompress, data: bytes | memoryview, left: int, num_bytes: int | None = None
+) -> tuple[bytes, int]:
     """Decompress one stream; return its bytes and how many of the ``left`` bytes of memory remain.
+
+    Args:
+      stream: the decompressor.
+      data: the next compressed bytes.
+      left: the maximum number of bytes of the result.
+      num_bytes: the size of all compressed bytes, for the error; that of ``data`` if None.
 
     Raises:
       zlib.error: the bytes are not valid for this compression.
@@ -163,7 +180,7 @@ def inflated_stream(stream: zlib._Decompress, data: bytes, left: int) -> tuple[b
     left -= len(found)
     if left < 0:
         raise errors.resource_exhausted(
-            f"{len(data):,} compressed bytes become more than there is memory for "
+            f"{num_bytes or len(data):,} compressed bytes become more than there is memory for "
             f"({host_memory.limit():,} bytes in all)"
         )
     return found, left

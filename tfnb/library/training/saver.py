@@ -199,6 +199,10 @@ class Saver:
         if not self.saver_def.max_to_keep:
             return
         self._last_checkpoints = [one for one in self._last_checkpoints if one[0] != path]
+        # An interrupt may have come before an older checkpoint of this name was deleted.
+        self._checkpoints_to_be_deleted = [
+            one for one in self._checkpoints_to_be_deleted if one[0] != path
+        ]
         self._last_checkpoints.append((path, time.time()))
         if len(self._last_checkpoints) > self.saver_def.max_to_keep:
             self._checkpoints_to_be_deleted.append(self._last_checkpoints.pop(0))

@@ -18,6 +18,7 @@ from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.process.later import later
 from tfnb.core.process.records import record
+from tfnb.core.resource_mgr import Var
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_shapes
 from tfnb.core.tensor_shape import Dimension, TensorShape
 from tfnb.framework.constant_value import constant_value
@@ -566,7 +567,7 @@ def resource_strided_slice_assign(
 ) -> None:
     """Write a value into a part of a resource variable."""
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    variable = ctx.resource_manager.lookup(ref)
+    variable = ctx.resource_manager.lookup(ref, Var)
     with variable.lock:
         _assign_part(variable.writable(), begin, end, strides, value, masks)
 

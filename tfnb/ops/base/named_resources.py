@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfnb.core import dtypes
+from tfnb.core import dtypes, errors
 from tfnb.core.resource_mgr import RefCell, ResourceHandle
 from tfnb.core.tensor_shape import TensorShape
 
@@ -71,7 +71,9 @@ def own_resource(
 def reference_to(handle: ResourceHandle) -> RefCell:
     """Return a handle of the first kind: a reference to two strings."""
     cell = RefCell(handle.name, dtypes.string, TensorShape([2]))
-    cell.assign(np.array([handle.container.encode(), handle.name.encode()], dtype=object))
+    parts: tuple[str | bytes, ...] = (handle.container, handle.name)
+    names = [part if isinstance(part, bytes) else part.encode() for part in parts]
+    cell.assign(np.array(names, dtype=object))
     return cell
 
 
@@ -85,16 +87,44 @@ def as_reference(ctx: OpKernelContext, handle: ResourceHandle) -> RefCell:
     return found
 
 
-def find_resource(ctx: OpKernelContext, handle: Handle, type_name: str) -> Array:
+def find_resource(ctx: OpKernelContext, handle: Handle, type_name: str, kind: type[Any]) -> Any:
     """Return the resource that a handle of either kind refers to.
+
+    Args:
+      ctx: the context of the kernel.
+      handle: the handle.
+      type_name: the type of the resource behind a handle of the first kind.
+      kind: the class of the resource.
 
     Raises:
       NotFoundError: it does not exist, or exists no more.
+      InvalidArgumentError: it is of another class, or the handle is not two strings.
     """
     if isinstance(handle, RefCell):
-        container, name = (part.decode() for part in handle.read().tolist())
+        container, name = strings_of(handle.read())
         handle = ResourceHandle("", container, name, type_name)
-    return ctx.resource_manager.lookup(handle)
+    return ctx.resource_manager.lookup(handle, kind)
+
+
+def strings_of(pair: Array) -> tuple[Any, Any]:
+    """Return container and name in a handle of the first kind.
+
+    Raises:
+      InvalidArgumentError: it is not two strings.
+    """
+    parts = np.asarray(pair).reshape(-1).tolist()
+    if len(parts) != 2 or not all(isinstance(part, bytes) for part in parts):
+        raise errors.invalid_argument("Resource handle must have two elements of type string.")
+    container, name = (as_text(part) for part in parts)
+    return container, name
+
+
+def as_text(part: bytes) -> str | bytes:
+    """Return a name as text; bytes that are not UTF-8 stay bytes, as in attributes."""
+    try:
+        return part.decode()
+    except UnicodeDecodeError:
+        return part
 
 
 def pair_shape(c: InferenceContext) -> TensorShape:

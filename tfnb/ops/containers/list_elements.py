@@ -9,13 +9,12 @@ from tfnb.core.node_text import tensor_text, type_word
 from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.containers.tensor_list import partial_text
+from tfnb.ops.containers.tensor_list import TensorList, partial_text
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
-    from tfnb.core.kernel_types import Array
+    from tfnb.core.kernel_types import Array, Variant
     from tfnb.core.shape_inference import InferenceContext
-    from tfnb.ops.containers.tensor_list import TensorList
 
 
 def shape_from(value: Array) -> TensorShape:
@@ -30,8 +29,20 @@ def shape_from(value: Array) -> TensorShape:
     return TensorShape([None if size < 0 else size for size in value.tolist()])
 
 
+def as_list(handle: Variant) -> TensorList:
+    """Return a list.
+
+    Raises:
+      InvalidArgumentError: the variant is something else.
+    """
+    if not isinstance(handle, TensorList):
+        raise errors.invalid_argument(f"Input handle is not a list. Saw: '{type(handle).__name__}'")
+    return handle
+
+
 def check_dtype(one: TensorList, dtype: DType) -> None:
-    """Refuse a list whose elements have another dtype."""
+    """Refuse what is no list, or a list whose elements have another dtype."""
+    as_list(one)
     if one.dtype is not dtype:
         raise errors.invalid_argument(
             f"Invalid data types; op elements {type_word(dtype)} but list elements "

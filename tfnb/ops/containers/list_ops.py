@@ -19,6 +19,7 @@ from tfnb.core.shape_inference import SCALAR_SHAPE, UNKNOWN_SHAPE, InferenceCont
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.containers.list_elements import (
+    as_list,
     check_dtype,
     check_rows,
     check_vector,
@@ -155,7 +156,7 @@ def _(op: Operation, grad: TensorLike) -> Gradients:
 )
 def tensor_list_length(xp: Xp, input_handle: Variant) -> Array:
     """Return the number of elements."""
-    return np.int32(len(input_handle.elements))
+    return np.int32(len(as_list(input_handle).elements))
 
 
 tensor_list_length.not_differentiable()
@@ -176,7 +177,7 @@ def _element_shape_shape(c: InferenceContext) -> TensorShape:
 )
 def tensor_list_element_shape(xp: Xp, input_handle: Variant, *, shape_type: DType) -> Array:
     """Return the static shape of the elements, with -1 for unknown sizes."""
-    dims = input_handle.element_shape.dim_values
+    dims = as_list(input_handle).element_shape.dim_values
     if dims is None:
         return shape_type.as_numpy_dtype(-1)
     return np.array([-1 if n is None else n for n in dims], shape_type.numpy_dtype)
@@ -226,7 +227,7 @@ def tensor_list_get_item(
     xp: Xp, input_handle: Variant, index: Array, element_shape: Array, *, element_dtype: DType
 ) -> Array:
     """Return one element."""
-    one: TensorList = input_handle
+    one = as_list(input_handle)
     check_dtype(one, element_dtype)
     position = int(index)
     if not 0 <= position < len(one.elements):
@@ -281,7 +282,7 @@ def tensor_list_set_item(
     resize_if_index_out_of_bounds: bool,
 ) -> Variant:
     """Return the list with one element replaced."""
-    one: TensorList = input_handle
+    one = as_list(input_handle)
     check_dtype(one, element_dtype)
     position, elements = int(index), one.elements
     if position >= len(elements) and resize_if_index_out_of_bounds:
@@ -409,7 +410,7 @@ def tensor_list_pop_back(
     xp: Xp, input_handle: Variant, element_shape: Array, *, element_dtype: DType
 ) -> Outputs:
     """Return the list without its last element, and that element."""
-    one: TensorList = input_handle
+    one = as_list(input_handle)
     check_dtype(one, element_dtype)
     if not one.elements:
         raise errors.invalid_argument("Trying to pop from an empty list.")
@@ -448,7 +449,7 @@ def _(op: Operation, list_grad: Tensor | None, grad: TensorLike) -> Gradients:
 )
 def tensor_list_resize(xp: Xp, input_handle: Variant, size: Array) -> Variant:
     """Return the list shortened, or extended by elements that are not set."""
-    one: TensorList = input_handle
+    one = as_list(input_handle)
     count = int(size)
     if count < 0:
         raise errors.invalid_argument(

@@ -15,7 +15,7 @@ from tfnb.core.shape_inference import (
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.named_resources import reference_to
+from tfnb.ops.base.named_resources import reference_to, strings_of
 
 if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
@@ -87,7 +87,7 @@ def _new(ctx: OpKernelContext, dtype: Attr, max_size: int, stack_name: str) -> A
 def _find(ctx: OpKernelContext, handle: Handle) -> StackResource:
     if handle.__class__ is StackResource:
         return handle  # held by an emitted function
-    found: StackResource = ctx.step_container.lookup(handle)
+    found: StackResource = ctx.step_container.lookup(handle, StackResource)
     return found
 
 
@@ -174,7 +174,7 @@ def stack_close_v2(ctx: OpKernelContext, handle: Handle) -> None:
 
 
 def _handle_of(ref: Handle) -> ResourceHandle:
-    container, name = (part.decode() for part in ref.read().tolist())
+    container, name = strings_of(ref.read())
     return ResourceHandle("", container, name, _TYPE)
 
 

@@ -27,6 +27,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base import provided_functions as provided
 from tfnb.ops.base.broadcasting import shape_text
+from tfnb.ops.base.named_resources import strings_of
 from tfnb.ops.containers.tensor_array_kernels import TensorArrayResource
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def find_tensor_array(ctx: OpKernelContext, handle: Handle) -> TensorArrayResour
         if known is not None:
             return known
     elif not isinstance(handle, ResourceHandle):
-        container, name = (part.decode() for part in _pair(handle))
+        container, name = strings_of(_pair(handle))
         handle = ResourceHandle("", container, name, _TYPE)
-    found: TensorArrayResource = ctx.step_container.lookup(handle)
+    found: TensorArrayResource = ctx.step_container.lookup(handle, TensorArrayResource)
     return found
 
 

@@ -14,6 +14,7 @@ from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.containers.list_elements import (
+    as_list,
     check_dtype,
     check_rows,
     check_vector,
@@ -65,7 +66,7 @@ def tensor_list_stack(
     xp: Xp, input_handle: Variant, element_shape: Array, *, element_dtype: DType, num_elements: int
 ) -> Array:
     """Return all elements as the rows of one tensor."""
-    one: TensorList = input_handle
+    one = as_list(input_handle)
     check_dtype(one, element_dtype)
     count = len(one.elements)
     if num_elements not in (-1, count):
@@ -139,7 +140,7 @@ def tensor_list_gather(
     xp: Xp, input_handle: Variant, indices: Array, element_shape: Array, *, element_dtype: DType
 ) -> Array:
     """Return chosen elements as the rows of one tensor."""
-    one: TensorList = input_handle
+    one = as_list(input_handle)
     check_dtype(one, element_dtype)
     shape = merged_shapes(one.element_shape, shape_from(element_shape))
     numbers = indices.reshape(-1).tolist()
@@ -259,7 +260,7 @@ def tensor_list_scatter_into_existing_list(
     xp: Xp, input_handle: Variant, tensor: Array, indices: Array, *, element_dtype: DType
 ) -> Variant:
     """Return the list with the rows of a tensor at chosen places."""
-    one: TensorList = input_handle
+    one = as_list(input_handle)
     check_dtype(one, element_dtype)
     elements = list(one.elements)
     # As in TensorFlow, the list's own element shape is not checked.
@@ -481,8 +482,8 @@ def tensor_list_concat_lists(
     xp: Xp, input_a: Variant, input_b: Variant, *, element_dtype: DType
 ) -> Variant:
     """Return the concatenation of two lists, or of the pairs in two arrays of lists."""
-    if isinstance(input_a, TensorList):
-        return _after(input_a, input_b, element_dtype)
+    if not (isinstance(input_a, np.ndarray) and isinstance(input_b, np.ndarray)):
+        return _after(as_list(input_a), as_list(input_b), element_dtype)
     out = np.empty(input_a.shape, object)
     flat, pairs = out.reshape(-1), zip(input_a.reshape(-1).tolist(), input_b.reshape(-1).tolist())
     for i, (a, b) in enumerate(pairs):

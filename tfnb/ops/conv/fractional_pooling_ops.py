@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
@@ -335,6 +336,7 @@ def fractional_avg_pool_grad(
     if min(sizes) < 0:
         raise errors.invalid_argument(f"original input shape must not be negative: {list(sizes)}")
     _check_sequences(rows, columns, out_backprop, sizes, "gradient of an average pool")
+    check_fits(np, sizes, np.dtype(np.float64))
     out = np.zeros(sizes, np.float64)
     row_spans = _spans(rows, sizes[1], overlapping)[: out_backprop.shape[1]]
     column_spans = _spans(columns, sizes[2], overlapping)[: out_backprop.shape[2]]

@@ -199,9 +199,18 @@ def explicit_pairs(c_or_list: Sequence[int], rank: int) -> list[tuple[int, int]]
     """Convert a flat list of explicit paddings to (before, after) per dimension.
 
     An empty list gives zeros.
+
+    Raises:
+      InvalidArgumentError: the list has another length, or negative numbers; TensorFlow's text.
     """
     if not c_or_list:
         return [(0, 0)] * rank
+    if len(c_or_list) != 2 * rank:
+        raise errors.invalid_argument(
+            f"explicit_paddings attribute must contain {2 * rank} values, but got: {len(c_or_list)}"
+        )
+    if min(c_or_list) < 0:
+        raise errors.invalid_argument("All elements of explicit_paddings must be nonnegative")
     return [(c_or_list[2 * i], c_or_list[2 * i + 1]) for i in range(rank)]
 
 

@@ -538,7 +538,7 @@ def cache_dataset_v2(
     output_shapes: list[TensorShape],
 ) -> Variant:
     """Return the elements of a dataset, kept in a cache that several datasets may share."""
-    source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache)
+    source, kept = as_dataset(input_dataset), ctx.resource_manager.lookup(cache, MemoryCache)
     make = _cached(source, filename, lambda scope: kept)
     return DatasetBase(output_types, output_shapes, make, source.cardinality)
 

@@ -229,7 +229,7 @@ def shuffle_dataset_v2(
     output_shapes: list[TensorShape],
 ) -> Variant:
     """Return a dataset's elements in a random order, by seeds of a generator that can be shared."""
-    generator = ctx.resource_manager.lookup(seed_generator)
+    generator = ctx.resource_manager.lookup(seed_generator, SeedGenerator)
     source = as_dataset(input_dataset)
     return _shuffled(source, buffer_size, generator, output_types, output_shapes)
 

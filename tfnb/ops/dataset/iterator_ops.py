@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _TYPE = "IteratorResource"
 _PATIENCE_S = 0.05  # between two checks whether the step is to end
+_NAP_S = 0.001  # between two looks of the main thread
 _numbers = itertools.count()
 
 
@@ -72,11 +74,9 @@ class IteratorResource:
         check_signature(dataset.types, dataset.shapes, self.types, self.shapes)
         scope = IteratorScope(ctx.function_library)
         iterator = dataset.make(scope)
-        self._take_turn(ctx)
-        try:
+        self._wait_for_turn(ctx)
+        with self._turn:
             old, self._scope, self._iterator = self._scope, scope, iterator
-        finally:
-            self._end_turn()
         _release(old)
 
     def close(self) -> None:
@@ -89,38 +89,42 @@ class IteratorResource:
         Raises:
           FailedPreconditionError: no dataset has been set.
         """
-        self._take_turn(ctx)
-        try:
-            if self._iterator is None:
-                raise errors.failed_precondition(
-                    "GetNext() failed because the iterator has not been initialized. Ensure that "
-                    "you have run the initializer operation for this iterator before getting the "
-                    "next element."
-                )
-            return (yield from self._iterator.get_next(ctx))
-        finally:
-            self._end_turn()
+        self._wait_for_turn(ctx)
+        with self._turn:
+            try:
+                self._holder = threading.get_ident()
+                if self._iterator is None:
+                    raise errors.failed_precondition(
+                        "GetNext() failed because the iterator has not been initialized. Ensure "
+                        "that you have run the initializer operation for this iterator before "
+                        "getting the next element."
+                    )
+                return (yield from self._iterator.get_next(ctx))
+            finally:
+                self._holder = None
 
-    def _take_turn(self, ctx: OpKernelContext) -> None:
-        """Wait until no other step takes an element.
+    def _wait_for_turn(self, ctx: OpKernelContext) -> None:
+        """Wait while another step takes an element.
+
+        The lock itself is taken by a ``with`` statement, which no interrupt can leave with the lock
+        held. Therefore the main thread, which gets interrupts, only looks here.
 
         Raises:
           FailedPreconditionError: a function of the pipeline reads the pipeline itself.
           OpError: the step is to end.
         """
-        if not self._turn.acquire(blocking=False):
-            if self._holder == threading.get_ident():
+        me = threading.get_ident()
+        while self._turn.locked():
+            if self._holder == me:
                 raise errors.failed_precondition(
                     "A function of this iterator's pipeline reads the iterator: it would wait for "
                     "itself. Use another iterator in the function."
                 )
-            while not self._turn.acquire(timeout=_PATIENCE_S):
-                go_on_or_end(ctx)
-        self._holder = threading.get_ident()
-
-    def _end_turn(self) -> None:
-        self._holder = None
-        self._turn.release()
+            go_on_or_end(ctx)
+            if me == threading.main_thread().ident:
+                time.sleep(_NAP_S)
+            elif self._turn.acquire(timeout=_PATIENCE_S):
+                self._turn.release()
 
 
 def _release(scope: IteratorScope | None) -> None:
@@ -232,7 +236,7 @@ def one_shot_iterator(
         shared_name,
         lambda _: IteratorResource(output_types, output_shapes),
     )
-    found: IteratorResource = ctx.resource_manager.lookup(handle)
+    found: IteratorResource = ctx.resource_manager.lookup(handle, IteratorResource)
     if not found.has_dataset:
         results = yield FunctionCall(dataset_factory.name, dataset_factory.attrs, ())
         if len(results) != 1:
@@ -248,7 +252,7 @@ def one_shot_iterator(
 )  # fmt: skip
 def make_iterator(ctx: OpKernelContext, dataset: Variant, iterator: Handle) -> None:
     """Set an iterator to the beginning of a dataset."""
-    found: IteratorResource = ctx.resource_manager.lookup(iterator)
+    found: IteratorResource = ctx.resource_manager.lookup(iterator, IteratorResource)
     found.set_dataset(ctx, as_dataset(dataset))
 
 
@@ -279,7 +283,7 @@ def _get_next(
       OutOfRangeError: there are no more elements.
       FailedPreconditionError: the iterator was not initialized.
     """
-    found: IteratorResource = ctx.resource_manager.lookup(iterator)
+    found: IteratorResource = ctx.resource_manager.lookup(iterator, IteratorResource)
     element = yield from found.get_next(ctx)
     if element is None:
         raise errors.out_of_range("End of sequence")
@@ -310,7 +314,7 @@ def iterator_get_next_as_optional(
     output_shapes: list[TensorShape],
 ) -> Variant:
     """Yield the next element as an optional; at the end one without a value."""
-    found: IteratorResource = ctx.resource_manager.lookup(iterator)
+    found: IteratorResource = ctx.resource_manager.lookup(iterator, IteratorResource)
     element = yield from found.get_next(ctx)
     if element is None:
         return OptionalVariant()
@@ -330,7 +334,7 @@ def iterator_to_string_handle(ctx: OpKernelContext, resource_handle: Handle) -> 
 
     It can be fed to select an iterator.
     """
-    ctx.resource_manager.lookup(resource_handle)
+    ctx.resource_manager.lookup(resource_handle, IteratorResource)
     message = tensor_pb2.ResourceHandleProto(
         device=resource_handle.device,
         container=resource_handle.container,
@@ -370,7 +374,7 @@ def _from_string_handle(
     handle = ResourceHandle(
         message.device, message.container, message.name, message.maybe_type_name
     )
-    found: IteratorResource = ctx.resource_manager.lookup(handle)
+    found: IteratorResource = ctx.resource_manager.lookup(handle, IteratorResource)
     if output_types:
         check_signature(found.types, found.shapes, output_types, output_shapes or [*found.shapes])
     return handle

@@ -140,10 +140,10 @@ def _opened(data: bytes, form: str) -> Array:
     image_module = _pillow()
     try:
         image = image_module.open(io.BytesIO(data), formats=[form])
-    except Exception as error:
+        frames = getattr(image, "n_frames", 1) if form == "GIF" else 1
+    except Exception as error:  # Pillow raises errors of many classes for damaged files
         raise _broken(form, len(data), error) from None
     width, height = image.size
-    frames = getattr(image, "n_frames", 1) if form == "GIF" else 1
     check_fits(np, (frames, height, width, 4), np.dtype(np.uint8))
     return image
 
@@ -183,6 +183,11 @@ def _jpeg(data: bytes, channels: int, ratio: int = 1, recover: bool = False) -> 
     return _pixels(image, channels, "JPEG", len(data))
 
 
+def _check_ratio(ratio: int) -> None:
+    if ratio not in (1, 2, 4, 8):
+        raise errors.invalid_argument(f"ratio must be 1, 2, 4, or 8, got {ratio}")
+
+
 def _png(data: bytes, channels: int, dtype: Attr) -> Array:
     if png_files.bit_depth(data) == 16:
         pixels = png_files.read_16_bits(data, channels)
@@ -204,7 +209,7 @@ def _gif(data: bytes, only_first: bool = False) -> Array:
         for index in range(1 if only_first else image.n_frames):
             image.seek(index)
             frames.append(np.asarray(image.convert("RGB")))
-    except (OSError, EOFError) as error:
+    except Exception as error:
         raise _broken("GIF", len(data), error) from None
     return np.stack(frames)
 
@@ -313,8 +318,7 @@ def decode_jpeg_op(
     """Return the pixels of a JPEG file, on request reduced by a factor of 2, 4 or 8."""
     if channels not in (0, 1, 3, 4):  # the file may have another format
         raise errors.invalid_argument(f"channels must be 0, 1, 3, or 4, got {channels}")
-    if ratio not in (1, 2, 4, 8):
-        raise errors.invalid_argument(f"ratio must be 1, 2, 4, or 8, got {ratio}")
+    _check_ratio(ratio)
     return _decoded("DecodeJpeg", contents, channels, ratio, try_recover_truncated)
 
 
@@ -329,6 +333,7 @@ def decode_and_crop_jpeg_op(
     xp: Xp, contents: Array, crop_window: Array, *, channels: int, ratio: int
 ) -> Array:
     """Return a part of the pixels of a JPEG file: y, x, height, width."""
+    _check_ratio(ratio)
     if crop_window.shape != (4,):
         raise errors.invalid_argument("crop_window must be a vector of four")
     data = _text(contents)

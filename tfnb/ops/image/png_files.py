@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 _CHANNELS = {0: 1, 4: 2, 2: 3, 6: 4}
+# The most bytes that zlib makes of one.
+_MAX_DEFLATE_RATIO = 1032
 
 
 # Bytes that libpng puts into one chunk of pixels, and up to which it reduces the window of zlib.
@@ -120,6 +122,8 @@ def read_16_bits(data: bytes, channels: int) -> Array:
     own = _CHANNELS.get(color)
     if own is None:
         raise errors.invalid_argument(f"Invalid PNG color type {color} for 16 bits")
+    if not (height and width):
+        raise errors.invalid_argument(f"Invalid PNG data, size {len(data)}: it has no pixels")
     check_fits(np, (height, width, own), np.dtype(np.uint16))
     size = height * (1 + width * own * 2)
     try:
@@ -136,11 +140,17 @@ def read_16_bits(data: bytes, channels: int) -> Array:
 def check_is_whole(data: bytes) -> None:
     """Check that no part of the pixels is missing, because Pillow accepts truncated files.
 
+    A file whose data are too short for the declared size, however well compressed, is refused
+    before Pillow makes an array of that size.
+
     Raises:
       InvalidArgumentError: the file ends early.
     """
-    for _ in _pieces(data):
-        pass
+    packed = sum(map(len, _pieces(data)))
+    width, height, bits, color = struct.unpack(">IIBB", data[16:26])
+    least = width * height * bits * _CHANNELS.get(color, 1) // 8
+    if least > _MAX_DEFLATE_RATIO * packed:
+        raise errors.invalid_argument(f"Invalid PNG data, size {len(data)}: the file ends early")
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from tfnb.ops.io.readers import (
     TFRecordReader,
     WholeFileReader,
 )
+from tfnb.ops.waiting.queue_kernels import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Handle
     from tfnb.core.op_kernel import OpKernelContext, type_of_done
     from tfnb.core.resource_mgr import ResourceHandle
-    from tfnb.ops.waiting.queue_kernels import Queue
 
 _TYPE = "Reader"
 
@@ -140,12 +140,12 @@ def fixed_length_record_reader_v2(
 
 
 def _find(ctx: OpKernelContext, handle: Handle) -> Reader:
-    found: Reader = find_resource(ctx, handle, _TYPE)
+    found: Reader = find_resource(ctx, handle, _TYPE, Reader)
     return found
 
 
 def _queue(ctx: OpKernelContext, handle: Handle) -> Queue:
-    queue: Queue = find_resource(ctx, handle, "Queue")
+    queue: Queue = find_resource(ctx, handle, "Queue", Queue)
     if len(queue.types) != 1:
         raise errors.invalid_argument("Expected single component queue")
     if queue.types[0] is not dtypes.string:

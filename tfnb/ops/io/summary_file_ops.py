@@ -113,7 +113,7 @@ _WRITE = {**_OP, "effects": "write"}
 
 
 def _writer(ctx: OpKernelContext, handle: Handle) -> SummaryWriter:
-    found: SummaryWriter = find_resource(ctx, handle, _TYPE)
+    found: SummaryWriter = find_resource(ctx, handle, _TYPE, SummaryWriter)
     return found
 
 

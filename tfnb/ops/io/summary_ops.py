@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from tfnb.core import dtypes, errors, scalar_events, tensor_util
 from tfnb.core.op_registry import register_op
@@ -326,7 +327,9 @@ def tensor_summary_v2(
     summary = summary_pb2.Summary()
     value = summary.value.add(tag=_only_tag(tag))
     value.tensor.CopyFrom(tensor_util.encode_tensor_content(np.asarray(tensor), T))
-    value.metadata.ParseFromString(serialized_summary_metadata.item())
+    value.metadata.SetInParent()
+    with contextlib.suppress(DecodeError):  # TensorFlow keeps what it could parse
+        value.metadata.ParseFromString(serialized_summary_metadata.item())
     return _serialized(summary)
 
 

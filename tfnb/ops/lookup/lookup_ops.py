@@ -389,7 +389,7 @@ def anonymous_mutable_dense_hash_table(
 
 def _lookup(ctx: OpKernelContext, handle: Handle, *attrs: str) -> LookupTable:
     """Return the table behind a handle; its dtypes must be those of the named attributes."""
-    table: LookupTable = find_resource(ctx, handle, _TYPE)
+    table: LookupTable = find_resource(ctx, handle, _TYPE, LookupTable)
     found = tuple(ctx.attrs[attr].name for attr in attrs)
     wanted = (table.key_dtype.name, table.value_dtype.name)[: len(attrs)]
     if found != wanted:
@@ -402,7 +402,7 @@ def _lookup(ctx: OpKernelContext, handle: Handle, *attrs: str) -> LookupTable:
 
 def initializable_table(ctx: OpKernelContext, handle: Handle, *attrs: str) -> HashTable:
     """Return the table behind a handle; it must be of the kind that is filled once."""
-    table: LookupTable = find_resource(ctx, handle, _TYPE)
+    table: LookupTable = find_resource(ctx, handle, _TYPE, LookupTable)
     if not isinstance(table, HashTable):
         raise errors.invalid_argument(f"Table {table.name} is not initializable")
     _lookup(ctx, handle, *attrs)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.random_seed import get_seed
@@ -76,6 +77,7 @@ def _sample(
             f"true_classes must have num_true columns, expected: {num_true} was: "
             f"{true_classes.shape[1]}"
         )
+    check_fits(np, (num_sampled,), np.dtype(np.int64))
     state = ctx.kernel_state
     sampler: RangeSampler | None = state.get("sampler")
     if sampler is None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.files import file_system
+from tfnb.core.host_memory import check_fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ _WORD = 2**32
 _BLOCKS_AT_ONCE = 64
 # The most classes whose probability a sampler keeps.
 _MOST_KNOWN = 1 << 16
+# The most classes of a sampler that counts them; TensorFlow's process ends beyond it.
+_MOST_COUNTED = 2**31 - 2
 
 
 class WordStream:
@@ -179,6 +182,11 @@ class LearnedUnigramSampler(RangeSampler):
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
+        if limit > _MOST_COUNTED:
+            raise errors.invalid_argument(
+                f"The range of a sampler that counts classes must be below 2**31 - 1, not {limit}."
+            )
+        check_fits(np, (limit,), np.dtype(np.int64))
         self._lock = threading.Lock()
         self._weights = np.ones(limit, np.int64)  # guarded by self._lock
         self._sums = np.cumsum(self._weights)  # guarded by self._lock

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
+from tfnb.core.resource_mgr import Var
 from tfnb.core.shape_inference import merge_dims
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
@@ -57,7 +58,7 @@ def _taken(
     ctx: OpKernelContext, resource: Handle, algorithm: int, blocks: int, first: int = 0
 ) -> tuple[Philox, Array]:
     """Return the current generator and its state, and advance the state by ``blocks``."""
-    cell = ctx.resource_manager.lookup(resource)
+    cell = ctx.resource_manager.lookup(resource, Var)
     with cell.lock:
         state = cell.read()
         if state.dtype != np.int64:

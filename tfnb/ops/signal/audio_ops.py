@@ -263,6 +263,7 @@ def mel_weights(
       lower: the lowest frequency of a band.
       upper: the highest one.
     """
+    check_fits(np, (max(length, count), bands), np.dtype(np.float64))
     step = math.pi / bands
     cosines = np.cos(np.outer(np.arange(count) * step, np.arange(bands) + 0.5))
     matrix = _mel_bands(length, float(rate), bands, lower, upper)

@@ -375,6 +375,13 @@ def ragged_cross(
         "R": iter(ragged), "S": iter(others[: len(sparse_shape)]),
         "D": iter(others[len(sparse_shape) :]),
     }  # fmt: skip
+    counts = {"R": len(ragged), "S": len(sparse_shape), "D": len(dense_inputs)}
+    if any(input_order.count(kind) != count for kind, count in counts.items()) or len(
+        input_order
+    ) != sum(counts.values()):
+        raise errors.invalid_argument(
+            f"input_order must have one letter of R, S and D for each input, not {input_order!r}"
+        )
     ordered = [next(columns[kind]) for kind in input_order]
     for column in ordered:
         if len(column) != batch:

@@ -16,7 +16,7 @@ from tfnb.core import dtypes, errors
 from tfnb.core.node_text import type_word
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.process.later import later
-from tfnb.core.resource_mgr import ResourceHandle, Var
+from tfnb.core.resource_mgr import ResourceHandle, Var, wrong_type
 from tfnb.core.shape_inference import (
     SCALAR_SHAPE,
     UNKNOWN_SHAPE,
@@ -158,10 +158,11 @@ def find_variable(node: Array, handle: ResourceHandle) -> Var:
     Raises:
       NotFoundError: the variable has no value.
     """
-    found: Var | None = node.resource_manager.find(handle.container, handle.type_name, handle.name)
-    if found is None or found.value is None:
+    found = node.resource_manager.lookup(handle, Var)
+    if found.value is None:
         raise errors.not_found(_does_not_exist(handle))
-    return found
+    variable: Var = found
+    return variable
 
 
 def _does_not_exist(handle: ResourceHandle) -> str:
@@ -194,7 +195,9 @@ def handle_shape(c: InferenceContext, attr: str = "dtype", index: int = 0) -> Te
 
 def _read(node: Array, handle: Handle, dtype: DType) -> Array:
     manager = node.resource_manager
-    found: Var | None = manager.find(handle.container, handle.type_name, handle.name)
+    found = manager.find(handle.container, handle.type_name, handle.name)
+    if found is not None and not isinstance(found, Var):
+        raise wrong_type(handle, Var)
     if found is None or found.value is None:
         raise errors.failed_precondition(
             f"Could not find variable {handle.name}. This could mean that the variable has been "
@@ -263,6 +266,8 @@ def _read_variables_op(node: OpKernelContext, resources: Handle, *, dtypes: list
 def var_is_initialized_op(node: OpKernelContext, resource: Handle) -> Array:
     """Return whether a variable has a value."""
     found = node.resource_manager.find(resource.container, resource.type_name, resource.name)
+    if found is not None and not isinstance(found, Var):
+        raise wrong_type(resource, Var)
     return np.bool_(found is not None and found.value is not None)
 
 
@@ -324,7 +329,9 @@ def assign_variable_op(
 ) -> None:
     """Give a variable a value."""
     manager = node.resource_manager
-    cell: Var | None = manager.find(resource.container, resource.type_name, resource.name)
+    cell = manager.find(resource.container, resource.type_name, resource.name)
+    if cell is not None and not isinstance(cell, Var):
+        raise wrong_type(resource, Var)
     if cell is None:
         cell = manager.lookup_or_create(
             resource.container,

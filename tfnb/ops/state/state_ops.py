@@ -235,7 +235,13 @@ def _assign_shape(c: InferenceContext) -> TensorShape:
     traits="writes_variable",
 )
 def assign_op(xp: Xp, ref: Handle, value: Array, *, validate_shape: bool) -> Array:
-    """Give a variable a value."""
+    """Give a variable a value.
+
+    Raises:
+      InternalError: the value is a variable that has none; TensorFlow's class.
+    """
+    if value is None:
+        raise errors.internal("Right hand side of AssignOp is not initialized")
     if validate_shape:
         left = ref.shape.dim_values if ref.value is None else ref.value.shape
         if left != value.shape:

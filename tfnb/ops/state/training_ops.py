@@ -296,7 +296,7 @@ def _kernel(form: _Form, is_resource: bool) -> Callable[..., Any]:
 
 def _cell(node: OpKernelContext, entry: ResourceHandle) -> RefCell:
     try:
-        found: RefCell = node.resource_manager.lookup(entry)
+        found: RefCell = node.resource_manager.lookup(entry, RefCell)
     except errors.NotFoundError:
         raise _uninitialized(entry.name) from None
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfnb.core import dtypes, errors
+from tfnb.core import dtypes, errors, host_memory
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import unchanged_shape
 from tfnb.ops.base.string_arrays import mapped, strings
@@ -65,6 +65,7 @@ def as_string(
         raise errors.invalid_argument("Cannot select both scientific and shortest notation")
     if fill not in _FLAGS:
         raise errors.invalid_argument(f'Fill argument not supported: "{fill}"')
+    host_memory.check_size(input.size * max(width, precision))
     head = f"%{fill}{width}" if width > -1 else f"%{fill}"
     if kind == "b":
         return mapped(lambda value: b"true" if value else b"false", input)
@@ -94,10 +95,13 @@ def as_string(
 as_string.not_differentiable()
 
 _SPACE = b" \t\n\v\f\r"
-_DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
-_HEXADECIMAL = re.compile(rb"[+-]?0x([\da-f]+\.?[\da-f]*|\.[\da-f]+)(p[+-]?\d+)?", re.I)
+# Digits match in one way only: the time does not grow with the square of their number.
+_DECIMAL = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.I)
+_HEXADECIMAL = re.compile(rb"[+-]?0x([\da-f]+(\.[\da-f]*)?|\.[\da-f]+)(p[+-]?\d+)?", re.I)
 _SPECIAL = re.compile(rb"([+-]?)(inf|infinity|nan)(\(\w*\))?", re.I)
-_INTEGER = re.compile(rb"[+-]?\d+")
+_INTEGER = re.compile(rb"([+-]?)0*(\d+)")
+# Digits of the largest integer of 64 bits.
+_MOST_DIGITS = 20
 
 
 def parse_float(text: bytes) -> float | None:
@@ -138,10 +142,10 @@ def parse_float32(text: bytes) -> Array:
 
 def parse_integer(text: bytes, dtype: DType) -> int | None:
     """Return the integer in a text, or None if it does not fit the type."""
-    text = text.strip(_SPACE)
-    if not _INTEGER.fullmatch(text) or (dtype.is_unsigned and text.startswith(b"-")):
+    found = _INTEGER.fullmatch(text.strip(_SPACE))
+    if found is None or len(found[2]) > _MOST_DIGITS or (dtype.is_unsigned and found[1] == b"-"):
         return None
-    number = int(text)
+    number = int(found[1] + found[2])
     return number if dtype.min <= number <= dtype.max else None
 
 

@@ -233,7 +233,7 @@ def _make(ctx: OpKernelContext, kind: type[Accumulator]) -> ResourceHandle:
 
 
 def _find(ctx: OpKernelContext, handle: Handle, kind: type[Accumulator] = Accumulator) -> Array:
-    found = find_resource(ctx, handle, _TYPE)
+    found = find_resource(ctx, handle, _TYPE, Accumulator)
     if not isinstance(found, kind):
         raise errors.invalid_argument(
             f"Accumulator '{found.name}' is a {type(found).__name__}, not a {kind.__name__}"

@@ -281,7 +281,7 @@ def _shapes(shapes: Sequence[TensorShape]) -> str:
 
 
 def _find(ctx: OpKernelContext, handle: Handle) -> Barrier:
-    found: Barrier = find_resource(ctx, handle, _TYPE)
+    found: Barrier = find_resource(ctx, handle, _TYPE, Barrier)
     return found
 
 

@@ -95,7 +95,7 @@ def mutex_v2(ctx: OpKernelContext, *, container: str, shared_name: str) -> Handl
 )  # fmt: skip
 def mutex_lock(ctx: OpKernelContext, done: type_of_done, mutex: Handle) -> None:
     """Wait until the mutex is free, and hold it."""
-    found: Mutex = find_resource(ctx, mutex, _TYPE)
+    found: Mutex = find_resource(ctx, mutex, _TYPE, Mutex)
     found.acquire(ctx, done)
 
 

@@ -344,7 +344,7 @@ random_shuffle_queue_op = _first_version("RandomShuffleQueue", _FORM, RandomShuf
 
 
 def _find(ctx: OpKernelContext, handle: Handle) -> Queue:
-    found: Queue = find_resource(ctx, handle, _TYPE)
+    found: Queue = find_resource(ctx, handle, _TYPE, Queue)
     return found
 
 
