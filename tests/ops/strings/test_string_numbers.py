@@ -14,6 +14,7 @@ def test_many_digits_before_a_wrong_character_take_linear_time() -> None:
     assert parse_float(digits + b"x") is None
     assert parse_float(b"0x" + digits + b"x") is None
     assert parse_float(digits) == float("inf")
+    assert parse_integer(b"0" * 1_000_000 + b"x", tf.int64) is None
     assert parse_float(b"0." + b"0" * 400 + b"1e401") == 1.0
 
 

@@ -99,7 +99,7 @@ _SPACE = b" \t\n\v\f\r"
 _DECIMAL = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.I)
 _HEXADECIMAL = re.compile(rb"[+-]?0x([\da-f]+(\.[\da-f]*)?|\.[\da-f]+)(p[+-]?\d+)?", re.I)
 _SPECIAL = re.compile(rb"([+-]?)(inf|infinity|nan)(\(\w*\))?", re.I)
-_INTEGER = re.compile(rb"([+-]?)0*(\d+)")
+_INTEGER = re.compile(rb"([+-]?)(\d+)")
 # Digits of the largest integer of 64 bits.
 _MOST_DIGITS = 20
 
@@ -143,9 +143,12 @@ def parse_float32(text: bytes) -> Array:
 def parse_integer(text: bytes, dtype: DType) -> int | None:
     """Return the integer in a text, or None if it does not fit the type."""
     found = _INTEGER.fullmatch(text.strip(_SPACE))
-    if found is None or len(found[2]) > _MOST_DIGITS or (dtype.is_unsigned and found[1] == b"-"):
+    if found is None or (dtype.is_unsigned and found[1] == b"-"):
         return None
-    number = int(found[1] + found[2])
+    digits = found[2].lstrip(b"0") or b"0"
+    if len(digits) > _MOST_DIGITS:
+        return None
+    number = int(found[1] + digits)
     return number if dtype.min <= number <= dtype.max else None
 
 
