@@ -414,6 +414,20 @@ class TestLeftovers:
         with tf.Session() as session:
             np.testing.assert_allclose(session.run(found), [[0, 0.5, 0.5], [0, 0, 0]])
 
+    def test_sparsemax_of_infinity_and_nan(self, tf: Any) -> None:
+        """Minus infinity has no share; rows with NaN or infinity have none that is known."""
+        part = importlib.import_module("tensorflow.contrib.sparsemax")
+        inf, nan = np.inf, np.nan
+        logits = [[0, -inf, 0], [0, -inf, -inf], [0, inf, -inf], [-inf] * 3, [0, nan, 0]]
+        shares = part.sparsemax(tf.constant(logits))
+        loss = part.sparsemax_loss(tf.constant(logits[:2]), shares[:2], [[1.0, 0, 0]] * 2)
+        with tf.Session() as session:
+            found, lost = session.run([shares, loss])
+
+        expected = [[0.5, 0, 0.5], [1, 0, 0], [nan] * 3, [nan] * 3, [nan] * 3]
+        np.testing.assert_array_equal(found, np.array(expected, np.float32))
+        np.testing.assert_allclose(lost, [0.25, 0.0])
+
     def test_sparsemax_is_the_nearest_point_of_the_simplex(self, tf: Any) -> None:
         """With zeros; the gradient of its loss is the difference from the labels."""
         part = importlib.import_module("tensorflow.contrib.sparsemax")

@@ -59,6 +59,9 @@ _NUMPY = {
     "round_": "round",
     "trapz": "trapezoid",
 }
+# Names of numpy.exceptions and of numpy that numpy and numpy.lib had.
+_EXCEPTIONS = ("AxisError", "ComplexWarning", "RankWarning", "VisibleDeprecationWarning")
+_OF_LIB = ("average", "flip", "meshgrid", "pad", "tile", "unique")
 _ABSTRACT = (
     "Callable Container Hashable ItemsView Iterable Iterator KeysView Mapping MappingView "
     "MutableMapping MutableSequence MutableSet Sequence Set Sized ValuesView"
@@ -208,6 +211,10 @@ def serve_older_names() -> None:
     _give(np, "unicode", builtins, "str")
     for name, newer in _NUMPY.items():
         _give(np, name, np, newer)
+    for name in _EXCEPTIONS:
+        _give(np, name, np.exceptions, name)
+    for name in _OF_LIB:
+        _give(np.lib, name, np, name)
     for name in _ABSTRACT.split():
         _give(collections, name, collections.abc, name)
     _give(time, "clock", time, "perf_counter")

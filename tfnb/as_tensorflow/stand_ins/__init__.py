@@ -61,6 +61,7 @@ STAND_INS = {
     "tensorflow.python.feature_column.feature_column_v2": "feature_columns",
     "tensorflow.python.framework.test_util": "testing.test_util",
     "tensorflow.python.framework.test_ops": "testing.test_ops",
+    "tensorflow.python.ops.gradient_checker_v2": "testing.gradient_checker_v2",
     "tensorflow.python.framework.op_def_registry": "op_definitions",
     "tensorflow.python.saved_model.nested_structure_coder": "nested_structures",
     "tensorflow.python.estimator.canned.head": "estimators",
