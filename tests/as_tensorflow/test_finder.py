@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import subprocess
 import sys
 from types import ModuleType
@@ -378,3 +379,41 @@ def test_nest_has_its_older_names() -> None:
         nest = _import(name).nest
         assert nest.is_sequence([1])
         assert nest.flatten([[1], 2]) == [1, 2]
+
+
+def test_version_2_has_reductions_without_older_arguments() -> None:
+    """A library that hands all arguments on by their places gives no more than four."""
+    v2 = importlib.import_module("tensorflow.compat.v2")
+    for function in (v2.reduce_sum, v2.math.reduce_sum):
+        names = list(inspect.signature(function).parameters)
+        assert names == ["input_tensor", "axis", "keepdims", "name"]
+    assert list(inspect.signature(v2.ones_like).parameters) == ["input", "dtype", "name"]
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        found = session.run([v2.reduce_max(x, 1, True, None), v2.zeros_like(input=x)])
+    assert found[0].tolist() == [[2.0], [4.0]]
+    assert found[1].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_ops_are_in_raw_ops() -> None:
+    """By keyword; `dir` lists them, and the error of another name is that of a namespace."""
+    raw_ops = importlib.import_module("tensorflow").raw_ops
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(raw_ops.AddV2(x=1, y=2)) == 3
+    assert "AddV2" in dir(raw_ops)
+    with pytest.raises(AttributeError, match="NoSuchOp"):
+        raw_ops.NoSuchOp
+
+
+def test_names_that_libraries_look_for() -> None:
+    """Distributions by `dir`, the shape that a tensor holds, tests of both modes, no TPU."""
+    distributions = importlib.import_module("tensorflow.contrib.distributions")
+    assert {"Bernoulli", "Poisson", "Distribution", "kl_divergence"} <= {*dir(distributions)}
+    tfe = importlib.import_module("tensorflow.contrib.eager.python").tfe
+    assert callable(tfe.run_all_tests_in_graph_and_eager_modes)
+    tpu_function = importlib.import_module("tensorflow.python.tpu.tpu_function")
+    assert tpu_function.get_tpu_context() is None
+    tensor_util = importlib.import_module("tensorflow.python.framework.tensor_util")
+    with tf.Graph().as_default():
+        shape = tensor_util.constant_value_as_shape(tf.stack([2, tf.placeholder(tf.int32, [])]))
+    assert shape.as_list() == [2, None]

@@ -46,6 +46,8 @@ STAND_INS = {
     "tensorflow.compat.v1.autograph": "autograph",
     "tensorflow.tpu": "clusters.tpu",
     "tensorflow.compat.v1.tpu": "clusters.tpu",
+    "tensorflow.python.tpu.tpu_function": "clusters.tpu_function",
+    "tensorflow.contrib.tpu.python.tpu.tpu_function": "clusters.tpu_function",
     "tensorflow.distribute": "clusters.distribute",
     "tensorflow.compat.v1.distribute": "clusters.distribute",
     "tensorflow.python.client.session": "sessions",
