@@ -381,6 +381,7 @@ def test_nest_has_its_older_names() -> None:
         assert nest.flatten([[1], 2]) == [1, 2]
 
 
+@pytest.mark.usefixtures("as_tensorflow")
 def test_version_2_has_reductions_without_older_arguments() -> None:
     """A library that hands all arguments on by their places gives no more than four."""
     v2 = importlib.import_module("tensorflow.compat.v2")
@@ -395,6 +396,7 @@ def test_version_2_has_reductions_without_older_arguments() -> None:
     assert found[1].tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+@pytest.mark.usefixtures("as_tensorflow")
 def test_ops_are_in_raw_ops() -> None:
     """By keyword; `dir` lists them, and the error of another name is that of a namespace."""
     raw_ops = importlib.import_module("tensorflow").raw_ops
@@ -405,6 +407,7 @@ def test_ops_are_in_raw_ops() -> None:
         raw_ops.NoSuchOp
 
 
+@pytest.mark.usefixtures("as_tensorflow")
 def test_names_that_libraries_look_for() -> None:
     """Distributions by `dir`, the shape that a tensor holds, tests of both modes, no TPU."""
     distributions = importlib.import_module("tensorflow.contrib.distributions")
