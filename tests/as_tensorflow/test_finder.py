@@ -9,9 +9,11 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import tfnb
+import tfnb as tf
 from tfnb.as_tensorflow.finder import (
     install_as_tensorflow,
     is_installed,
@@ -420,3 +422,23 @@ def test_names_that_libraries_look_for() -> None:
     with tf.Graph().as_default():
         shape = tensor_util.constant_value_as_shape(tf.stack([2, tf.placeholder(tf.int32, [])]))
     assert shape.as_list() == [2, None]
+
+
+def test_sizes_may_be_floats_without_a_fraction_while_it_is_served() -> None:
+    """As in TensorFlow 1, whose programs divide sizes by `/`; afterwards they are refused."""
+    with served():
+        v1 = importlib.import_module("tensorflow")
+        with v1.Graph().as_default():
+            assert v1.placeholder(v1.float32, [None, 6 / 2]).shape.as_list() == [None, 3]
+            assert v1.get_variable("v", [np.float32(4.0), 2]).shape.as_list() == [4, 2]
+            assert v1.zeros([10 / 5]).shape == v1.TensorShape([2])
+            assert v1.Dimension(3) == 3.0
+            with pytest.raises(ValueError, match="Ambiguous dimension: 2.5"):
+                v1.TensorShape([5 / 2])
+            with pytest.raises(ValueError, match="Ambiguous dimension: nan"):
+                v1.TensorShape([float("nan")])
+            with pytest.raises(ValueError, match="must be >= 0"):
+                v1.TensorShape([-4 / 2])
+    if not is_installed():
+        with pytest.raises(TypeError, match="must be integer or None"):
+            tf.TensorShape([3.0])

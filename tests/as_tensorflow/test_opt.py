@@ -69,8 +69,8 @@ def _sign(power: bool) -> Callable[..., Any]:
 def _lars(w: Any, slots: list[Any], g: Any, step: int) -> Any:
     norm = np.linalg.norm(w)
     rate = 0.1 * 0.001 * norm / (np.linalg.norm(g) + 0.0001 * norm)
-    slots[0][:] = 0.9 * slots[0] + g
-    return w - rate * slots[0]
+    slots[0][:] = 0.9 * slots[0] + rate * (g + 0.0001 * w)
+    return w - slots[0]
 
 
 def _decayed(rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -203,3 +203,15 @@ def test_functions_on_strings_take_ragged_values() -> None:
             ]
         points = tf.ragged.constant_value([[97, 98], [99]], dtype=np.int32)
         assert session.run(tf.strings.unicode_encode(points, "UTF-8")).tolist() == [b"ab", b"c"]
+
+
+def test_lengths_of_rows_may_be_of_another_integer_type() -> None:
+    """They become the type of the splits; other types are refused."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = tf.constant([[1, 2, 3], [4, 5, 6]])
+        for lengths in (tf.constant([2, 0]), tf.constant([2, 0], tf.int64), [2, 0]):
+            made = tf.RaggedTensor.from_tensor(rows, lengths=lengths)
+            assert made.row_splits.dtype == tf.int64
+            assert session.run(made).to_list() == [[1, 2], []]
+        with pytest.raises(TypeError, match="lengths must be an integer tensor"):
+            tf.RaggedTensor.from_tensor(rows, lengths=tf.constant([2.0, 0.0]))

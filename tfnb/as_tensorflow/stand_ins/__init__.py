@@ -4,6 +4,7 @@
 STAND_INS = {
     "tensorflow.python.util.deprecation": "deprecation",
     "tensorflow.python.util.function_utils": "inspection",
+    "tensorflow.python.estimator.util": "inspection",
     "tensorflow.python.util.all_util": "decorators",
     "tensorflow.python.util.tf_contextlib": "decorators",
     "tensorflow.python.util.tf_decorator": "decorators",
