@@ -418,6 +418,13 @@ def test_names_that_libraries_look_for() -> None:
     assert callable(tfe.run_all_tests_in_graph_and_eager_modes)
     tpu_function = importlib.import_module("tensorflow.python.tpu.tpu_function")
     assert tpu_function.get_tpu_context() is None
+    variables = importlib.import_module("tensorflow.python.ops.variables")
+    estimator_util = importlib.import_module("tensorflow.python.estimator.util")
+    assert estimator_util.fn_args(lambda a, b: a) == ("a", "b")
+    with tf.Graph().as_default():
+        halves = tf.get_variable("v", [4], partitioner=tf.fixed_size_partitioner(2))
+        assert type(halves) is variables.PartitionedVariable
+        assert variables.Variable is tf.Variable
     tensor_util = importlib.import_module("tensorflow.python.framework.tensor_util")
     with tf.Graph().as_default():
         shape = tensor_util.constant_value_as_shape(tf.stack([2, tf.placeholder(tf.int32, [])]))

@@ -108,6 +108,22 @@ def test_dense_steps_follow_their_formula(tf: Any, name: str, resource: bool) ->
     np.testing.assert_allclose(got, want, rtol=2e-5)
 
 
+def test_layer_rates_are_of_the_type_of_the_variable(tf: Any) -> None:
+    """Also where the learning rate is a plain number; the running sum has the rate in it."""
+    start, gradient = np.ones((2, 2)), np.full((2, 2), 0.5)
+    variable = tf.Variable(start, dtype=tf.float64)
+    optimizer = tf.contrib.opt.LARSOptimizer(0.1, weight_decay=0.1, eeta=0.2, epsilon=1e-5)
+    step = optimizer.apply_gradients([(tf.constant(gradient), variable)])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        found, sums = session.run([variable, optimizer.get_slot(variable, "momentum")])
+
+    rate = 0.1 * 0.2 * 2 / (1 + 0.1 * 2 + 1e-5)
+    np.testing.assert_allclose(sums, rate * 0.6 * start, rtol=1e-6)
+    np.testing.assert_allclose(found, start - rate * 0.6, rtol=1e-6)
+
+
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize("name", [name for name in _RULES if name not in ("lars",)])
 def test_sparse_steps_change_their_rows_as_dense_ones(tf: Any, name: str, resource: bool) -> None:

@@ -165,8 +165,38 @@ def _fromstring_of_old(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     return as_before
 
 
+def _list_of_old(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives a list, as before NumPy 2, and no tuple."""
+
+    @functools.wraps(function)
+    def as_before(*given: Any, **options: Any) -> Any:
+        return list(function(*given, **options))
+
+    return as_before
+
+
+def _list_of_several(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives a list where it has several results."""
+
+    @functools.wraps(function)
+    def as_before(*given: Any) -> Any:
+        found = function(*given)
+        return list(found) if isinstance(found, tuple) else found
+
+    return as_before
+
+
 # Function of NumPy -> what changes it.
-_OF_OLD = {"array": _array_of_old, "reshape": _reshape_of_old, "fromstring": _fromstring_of_old}
+_OF_OLD = {
+    "array": _array_of_old,
+    "reshape": _reshape_of_old,
+    "fromstring": _fromstring_of_old,
+    "meshgrid": _list_of_old,
+    "broadcast_arrays": _list_of_old,
+    "atleast_1d": _list_of_several,
+    "atleast_2d": _list_of_several,
+    "atleast_3d": _list_of_several,
+}
 
 
 class _Moved(ModuleType):

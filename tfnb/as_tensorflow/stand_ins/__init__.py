@@ -36,6 +36,7 @@ STAND_INS = {
     "tensorflow.python.ops.rnn_cell_impl": "cells",
     "tensorflow.python.ops.rnn_cell": "cells",
     "tensorflow.python.ops.variable_scope": "variable_scopes",
+    "tensorflow.python.ops.variables": "partitioned",
     "tensorflow.python.tools.freeze_graph": "freeze_graph",
     "tensorflow.python.training.distribution_strategy_context": "clusters.strategies",
     "tensorflow.python.distribute.distribution_strategy_context": "clusters.strategies",

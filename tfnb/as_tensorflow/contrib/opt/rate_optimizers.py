@@ -87,7 +87,7 @@ class LARSOptimizer(RuleOptimizer):
         weight, slope = tf.norm(var, ord=2), tf.norm(grad, ord=2)
         ratio = self._eeta * weight / (slope + self._weight_decay * weight + self._epsilon)
         is_usual = tf.logical_and(weight > 0, slope > 0)
-        rate *= tf.where(is_usual, ratio, tf.ones_like(ratio))
+        rate = tf.cast(rate, ratio.dtype) * tf.where(is_usual, ratio, tf.ones_like(ratio))
         return rate, grad + self._weight_decay * var
 
     def _extra_inputs(self, var: Any, dtype: Any) -> dict[str, Any]:
