@@ -243,8 +243,6 @@ def serve_older_names() -> None:
         _give(np, name, np, newer)
     for name in _EXCEPTIONS:
         _give(np, name, np.exceptions, name)
-    for name in _OF_LIB:
-        _give(np.lib, name, np, name)
     for name in _ABSTRACT.split():
         _give(collections, name, collections.abc, name)
     _give(time, "clock", time, "perf_counter")
@@ -259,6 +257,8 @@ def serve_older_names() -> None:
             changed = of_old(current)
             setattr(changed, _MARK, True)
             setattr(np, name, changed)
+    for name in _OF_LIB:
+        _give(np.lib, name, np, name)
     if _FINDER not in sys.meta_path:
         # Behind the finder of TensorFlow, which has changes of its own for some modules.
         place = next((n for n, one in enumerate(sys.meta_path) if one is PathFinder), 0)
