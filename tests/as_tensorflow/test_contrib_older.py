@@ -153,11 +153,11 @@ def test_dropout_of_selu_keeps_mean_and_variance(tf: Any) -> None:
 def test_a_part_that_is_missing_names_what_to_use() -> None:
     """None of them is there as well, and each has advice."""
     assert not MISSING_PARTS.keys() & CONTRIB.keys()
-    with pytest.raises(ModuleNotFoundError, match="use tf.train.Checkpoint and"):
+    with pytest.raises(ModuleNotFoundError, match=r"use tf\.train\.Checkpoint and"):
         importlib.import_module("tensorflow.contrib.checkpoint")
     contrib = importlib.import_module("tensorflow.contrib")
     with pytest.raises(AttributeError, match=r"use tf\.estimator\.BoostedTreesClassifier"):
-        contrib.tensor_forest
+        contrib.tensor_forest()
 
 
 def test_the_hook_of_timelines_has_an_older_name(tf: Any) -> None:

@@ -95,9 +95,7 @@ def test_a_thousandth_of_the_error_needs_four_times_the_steps(tf: Any, integrate
 
 
 @pytest.mark.parametrize(("method", "order"), [("midpoint", 2), ("rk4", 4)])
-def test_half_the_step_divides_the_error(
-    tf: Any, integrate: Any, method: str, order: int
-) -> None:
+def test_half_the_step_divides_the_error(tf: Any, integrate: Any, method: str, order: int) -> None:
     """By two to the order; the step is divided so that whole numbers of them fit."""
     t = np.array([0.0, 0.4, 1.7, 2.2])
 
@@ -112,9 +110,7 @@ def test_half_the_step_divides_the_error(
             found = session.run(y)
             errors.append(np.abs(found[:, 1] - 2 * np.exp(-(t**2) / 2)).max())
         plain = session.run(integrate.odeint_fixed(fall, [1.0, 2.0], t, method=method))
-        each = session.run(
-            integrate.odeint_fixed(fall, [1.0, 2.0], t, np.diff(t), method=method)
-        )
+        each = session.run(integrate.odeint_fixed(fall, [1.0, 2.0], t, np.diff(t), method=method))
 
     assert 0.8 < np.log2(errors[0] / errors[1]) / order < 1.2
     np.testing.assert_array_equal(plain, each)

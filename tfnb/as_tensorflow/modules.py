@@ -195,7 +195,7 @@ def _of_version_2(name: str, function: Any) -> Any:
     ) -> Any:
         return function(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
-    del reduce.__wrapped__  # type: ignore[attr-defined] # its arguments are those of version 1
+    del reduce.__wrapped__  # its arguments are those of version 1
     return reduce
 
 
@@ -206,7 +206,7 @@ def _likeness_of_version_2(function: Any) -> Any:
     def like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
         return function(input, dtype, name)
 
-    del like.__wrapped__  # type: ignore[attr-defined]
+    del like.__wrapped__
     return like
 
 

@@ -212,5 +212,6 @@ def test_indices_that_are_not_validated_must_still_fit(indices: list[list[int]])
     """TensorFlow's text."""
     with tf.Graph().as_default(), tf.Session() as session:
         dense = tf.sparse_to_dense(indices, [5], [1.0, 2.0], validate_indices=False)
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(out of bounds\).  Shape: \[5\]"):
+        text = r"\(out of bounds\).  Shape: \[5\]"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
             session.run(dense)

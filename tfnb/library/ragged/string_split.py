@@ -9,8 +9,8 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import CompositeTensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
-from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.library.ragged.dispatch import with_tensors_for_values
+from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.library.ragged.strings import split_of_many
 from tfnb.ops.array import array_ops
 from tfnb.ops.strings.string_ops import string_split_op, string_split_v2_op

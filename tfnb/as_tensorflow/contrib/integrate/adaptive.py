@@ -204,9 +204,7 @@ def _step(
 
 def _combined(weights: Sequence[float], slopes: list[Any]) -> Any:
     """Return the sum of slopes by weight."""
-    return tf.add_n(
-        [weight * one for weight, one in zip(weights, slopes, strict=True) if weight]
-    )
+    return tf.add_n([weight * one for weight, one in zip(weights, slopes, strict=True) if weight])
 
 
 def _curve(y0: Any, y1: Any, middle: Any, rise0: Any, rise1: Any) -> Any:

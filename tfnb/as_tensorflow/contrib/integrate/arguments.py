@@ -22,8 +22,7 @@ def state_and_times(y0: Any, t: Any) -> tuple[Any, Any]:
     y0 = tf.convert_to_tensor(y0, name="y0")
     if not (y0.dtype.is_floating or y0.dtype.is_complex):
         raise TypeError(
-            "`y0` must have a floating point or complex floating point dtype, not "
-            f"{y0.dtype.name}"
+            f"`y0` must have a floating point or complex floating point dtype, not {y0.dtype.name}"
         )
     if not t.dtype.is_floating:
         raise TypeError(f"`t` must have a floating point dtype, not {t.dtype.name}")

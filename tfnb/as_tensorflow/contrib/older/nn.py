@@ -26,9 +26,7 @@ def deprecated_flipped_softmax_cross_entropy_with_logits(
       dim: the dimension of classes.
       name: of the op.
     """
-    return tf.nn.softmax_cross_entropy_with_logits(
-        labels=labels, logits=logits, dim=dim, name=name
-    )
+    return tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=dim, name=name)
 
 
 def deprecated_flipped_sparse_softmax_cross_entropy_with_logits(
