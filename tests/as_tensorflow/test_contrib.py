@@ -265,7 +265,7 @@ class TestHParams:
     def test_values_are_parsed(self) -> None:
         """Numbers, truth values, lists and their items."""
         made = _hparams(rate=0.1, steps=10, name="a", fast=True, sizes=[1, 2])
-        found = made.parse("rate=1,steps=5,name=b c,fast=false,sizes=[3,4,5],sizes[1]=9")
+        found = made.parse("rate=1,steps=5,name=b c,fast=false,sizes=[3,4,5]").parse("sizes[1]=9")
 
         assert found is made
         assert made.values() == {
@@ -282,7 +282,12 @@ class TestHParams:
             ("steps=1.5", "Could not parse"),
             ("steps", "Malformed"),
             ("sizes=[1", "Malformed"),
-            ("steps=[1,2]", "list"),
+            ("steps=[1,2]", "Must not pass a list"),
+            ("sizes=3", "Must pass a list"),
+            ("steps=1,steps=2", "Multiple assignments to variable 'steps'"),
+            ("sizes=[1],sizes[0]=2", "Multiple assignments to variable 'sizes'"),
+            ("sizes[0]=1,sizes[0]=2", r"Multiple assignments to variable 'sizes\[0\]'"),
+            ("sizes[0]=[1,2]", "Assignment of a list to a list index"),
             ("sizes[7]=1", "no number 7"),
             ("fast=maybe", "truth value"),
         ],
@@ -293,6 +298,31 @@ class TestHParams:
         with pytest.raises(ValueError, match=says):
             made.parse(text)
         assert made.values() == {"steps": 10, "fast": True, "sizes": [1, 2]}
+
+    def test_their_text_can_be_parsed(self) -> None:
+        """Also names with points; `repr` sorts them."""
+        made = _hparams(b=[2.0, 3.0], a=1, c="relu6")
+        made.add_hparam("d.e", 0.5)
+        other = _hparams(a=4, b=[5.0], c="tanh")
+        other.add_hparam("d.e", 0.0)
+
+        assert str(made) == "b=[2.0, 3.0],a=1,c=relu6,d.e=0.5"
+        assert other.parse(str(made)).values() == made.values()
+        assert repr(_hparams(b=2, a=1)) == "HParams([('a', 1), ('b', 2)])"
+
+    def test_values_are_read_by_their_types(self) -> None:
+        """A function of its own, which may leave out unknown names."""
+        training = importlib.import_module("tensorflow.contrib.training")
+        types = {"x": int, "list": float}
+
+        assert training.parse_values("x=1,list[0]=2,list[5]=3", types) == {
+            "x": 1, "list": {0: 2.0, 5: 3.0},
+        }  # fmt: skip
+        assert training.parse_values("y=a,list=[1, 2]", types, ignore_unknown=True) == {
+            "list": [1.0, 2.0]
+        }
+        with pytest.raises(ValueError, match="Unknown hyperparameter type for y"):
+            training.parse_values("y=a", types)
 
     def test_they_are_set_by_name(self) -> None:
         """A float takes an integer; an integer takes no float."""
@@ -383,6 +413,20 @@ class TestLeftovers:
         found = tf.contrib.layers.safe_embedding_lookup_sparse(tf.eye(3), ids)
         with tf.Session() as session:
             np.testing.assert_allclose(session.run(found), [[0, 0.5, 0.5], [0, 0, 0]])
+
+    def test_sparsemax_of_infinity_and_nan(self, tf: Any) -> None:
+        """Minus infinity has no share; rows with NaN or infinity have none that is known."""
+        part = importlib.import_module("tensorflow.contrib.sparsemax")
+        inf, nan = np.inf, np.nan
+        logits = [[0, -inf, 0], [0, -inf, -inf], [0, inf, -inf], [-inf] * 3, [0, nan, 0]]
+        shares = part.sparsemax(tf.constant(logits))
+        loss = part.sparsemax_loss(tf.constant(logits[:2]), shares[:2], [[1.0, 0, 0]] * 2)
+        with tf.Session() as session:
+            found, lost = session.run([shares, loss])
+
+        expected = [[0.5, 0, 0.5], [1, 0, 0], [nan] * 3, [nan] * 3, [nan] * 3]
+        np.testing.assert_array_equal(found, np.array(expected, np.float32))
+        np.testing.assert_allclose(lost, [0.25, 0.0])
 
     def test_sparsemax_is_the_nearest_point_of_the_simplex(self, tf: Any) -> None:
         """With zeros; the gradient of its loss is the difference from the labels."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import subprocess
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import tfnb
+import tfnb as tf
 from tfnb.as_tensorflow.finder import (
     install_as_tensorflow,
     is_installed,
@@ -378,3 +381,71 @@ def test_nest_has_its_older_names() -> None:
         nest = _import(name).nest
         assert nest.is_sequence([1])
         assert nest.flatten([[1], 2]) == [1, 2]
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+def test_version_2_has_reductions_without_older_arguments() -> None:
+    """A library that hands all arguments on by their places gives no more than four."""
+    v2 = importlib.import_module("tensorflow.compat.v2")
+    for function in (v2.reduce_sum, v2.math.reduce_sum):
+        names = list(inspect.signature(function).parameters)
+        assert names == ["input_tensor", "axis", "keepdims", "name"]
+    assert list(inspect.signature(v2.ones_like).parameters) == ["input", "dtype", "name"]
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        found = session.run([v2.reduce_max(x, 1, True, None), v2.zeros_like(input=x)])
+    assert found[0].tolist() == [[2.0], [4.0]]
+    assert found[1].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+def test_ops_are_in_raw_ops() -> None:
+    """By keyword; `dir` lists them, and the error of another name is that of a namespace."""
+    raw_ops = importlib.import_module("tensorflow").raw_ops
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(raw_ops.AddV2(x=1, y=2)) == 3
+    assert "AddV2" in dir(raw_ops)
+    with pytest.raises(AttributeError, match="NoSuchOp"):
+        raw_ops.NoSuchOp()
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+def test_names_that_libraries_look_for() -> None:
+    """Distributions by `dir`, the shape that a tensor holds, tests of both modes, no TPU."""
+    distributions = importlib.import_module("tensorflow.contrib.distributions")
+    assert {"Bernoulli", "Poisson", "Distribution", "kl_divergence"} <= {*dir(distributions)}
+    tfe = importlib.import_module("tensorflow.contrib.eager.python").tfe
+    assert callable(tfe.run_all_tests_in_graph_and_eager_modes)
+    tpu_function = importlib.import_module("tensorflow.python.tpu.tpu_function")
+    assert tpu_function.get_tpu_context() is None
+    variables = importlib.import_module("tensorflow.python.ops.variables")
+    estimator_util = importlib.import_module("tensorflow.python.estimator.util")
+    assert estimator_util.fn_args(lambda a, b: a) == ("a", "b")
+    with tf.Graph().as_default():
+        halves = tf.get_variable("v", [4], partitioner=tf.fixed_size_partitioner(2))
+        assert type(halves) is variables.PartitionedVariable
+        assert variables.Variable is tf.Variable
+    tensor_util = importlib.import_module("tensorflow.python.framework.tensor_util")
+    with tf.Graph().as_default():
+        shape = tensor_util.constant_value_as_shape(tf.stack([2, tf.placeholder(tf.int32, [])]))
+    assert shape.as_list() == [2, None]
+
+
+def test_sizes_may_be_floats_without_a_fraction_while_it_is_served() -> None:
+    """As in TensorFlow 1, whose programs divide sizes by `/`; afterwards they are refused."""
+    with served():
+        v1 = importlib.import_module("tensorflow")
+        with v1.Graph().as_default():
+            assert v1.placeholder(v1.float32, [None, 6 / 2]).shape.as_list() == [None, 3]
+            assert v1.get_variable("v", [np.float32(4.0), 2]).shape.as_list() == [4, 2]
+            assert v1.zeros([10 / 5]).shape == v1.TensorShape([2])
+            assert v1.Dimension(3) == 3.0
+            with pytest.raises(ValueError, match=r"Ambiguous dimension: 2\.5"):
+                v1.TensorShape([5 / 2])
+            with pytest.raises(ValueError, match="Ambiguous dimension: nan"):
+                v1.TensorShape([float("nan")])
+            with pytest.raises(ValueError, match="must be >= 0"):
+                v1.TensorShape([-4 / 2])
+    if not is_installed():
+        with pytest.raises(TypeError, match="must be integer or None"):
+            tf.TensorShape([3.0])

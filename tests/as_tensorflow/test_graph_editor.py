@@ -169,3 +169,36 @@ def test_forward_parts_are_computed_again_in_the_backward_pass(ge: Any) -> None:
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         np.testing.assert_allclose(*session.run([found, expected]), rtol=1e-6)
+
+
+def test_a_function_keeps_a_walk_inside(ge: Any) -> None:
+    """In each direction, and between two ends."""
+    made = _chain()
+    x, a, b, c = (made[name].op for name in "xabc")
+
+    def is_near(op: Any) -> bool:
+        return op is not b
+
+    assert set(ge.get_forward_walk_ops([x], within_ops_fn=is_near)) == {x, a}
+    assert set(ge.get_backward_walk_ops([c], within_ops_fn=is_near)) == {c}
+    assert ge.get_walks_intersection_ops([x], [c], within_ops_fn=is_near) == []
+    assert set(ge.get_walks_intersection_ops([x], [c])) == {x, a, b, c}
+    assert set(ge.get_walks_union_ops([x], [c], within_ops_fn=is_near)) == {x, a, c}
+
+
+def test_targets_of_a_replacement_may_be_a_dictionary(ge: Any) -> None:
+    """The result has the same keys."""
+    made = _chain()
+    found = ge.graph_replace({"c": made["c"]}, {made["x"]: tf.constant(3.0)})
+    with tf.Session() as session:
+        assert session.run(found) == {"c": -16.0}
+
+
+def test_tensors_of_other_shapes_and_types_are_not_exchanged(ge: Any) -> None:
+    """The error names both; nothing has changed."""
+    made = _chain()
+    for other in (tf.constant([1.0, 2.0]), tf.constant(1)):
+        with pytest.raises(ValueError, match="is not compatible with x:0"):
+            ge.reroute_ts([other], [made["x"]])
+    with tf.Session() as session:
+        assert session.run(made["c"]) == -9

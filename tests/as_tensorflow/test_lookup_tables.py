@@ -128,3 +128,27 @@ def test_what_does_not_fit_is_refused(tf: Any, make: Any, error: Any, says: str)
     """With TensorFlow's errors."""
     with pytest.raises(error, match=says):
         make(tf.contrib.lookup)
+
+
+def test_tables_of_one_name_share_their_contents(tf: Any) -> None:
+    """`tf.contrib.lookup.HashTable` takes the name, by place or by keyword."""
+    lookup = importlib.import_module("tensorflow.contrib.lookup")
+    first = lookup.HashTable(lookup.KeyValueTensorInitializer(["a"], [1]), -1, "shared")
+    other = lookup.HashTable(
+        lookup.KeyValueTensorInitializer(["a"], [1]), -2, shared_name="shared", name="other"
+    )
+    apart = lookup.HashTable(lookup.KeyValueTensorInitializer(["a"], [1]), -1)
+    with tf.Session() as session:
+        session.run(first.init)
+        assert session.run(other.lookup(tf.constant(["a", "b"]))).tolist() == [1, -2]
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(apart.lookup(tf.constant(["a"])))
+    assert other.name == "other"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float64"])
+def test_ids_are_of_integers_and_texts(tf: Any, dtype: str) -> None:
+    """Other keys are refused."""
+    lookup = importlib.import_module("tensorflow.contrib.lookup")
+    with pytest.raises(TypeError, match="Invalid `key_dtype`, expected integer or string"):
+        lookup.IdTableWithHashBuckets(None, 5, key_dtype=tf.as_dtype(dtype))

@@ -30,6 +30,10 @@ assert np.float is float and np.int is int and np.bool is not None and np.Inf ==
 assert np.zeros(1, np.float).dtype == "float64" and np.product([2, 3]) == 6
 assert np.mat("1 2").shape == (1, 2) and np.NINF < 0 and np.rank([[1]]) == 2
 assert np.asscalar(np.array([3])) == 3
+assert np.lib.pad([1], 1, "constant").tolist() == [0, 1, 0] and np.lib.tile is np.tile
+assert issubclass(np.VisibleDeprecationWarning, Warning) and np.AxisError is not None
+assert all(type(f([1], [2])) is list for f in (np.meshgrid, np.broadcast_arrays, np.atleast_2d))
+assert np.atleast_1d(3).tolist() == [3] and np.lib.meshgrid is np.meshgrid
 assert issubclass(dict, collections.Mapping)
 assert inspect.getargspec(lambda a, b=1, *c: a) == (["a", "b"], "c", None, (1,))
 assert time.clock() <= time.clock()

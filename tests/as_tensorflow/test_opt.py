@@ -69,8 +69,8 @@ def _sign(power: bool) -> Callable[..., Any]:
 def _lars(w: Any, slots: list[Any], g: Any, step: int) -> Any:
     norm = np.linalg.norm(w)
     rate = 0.1 * 0.001 * norm / (np.linalg.norm(g) + 0.0001 * norm)
-    slots[0][:] = 0.9 * slots[0] + g
-    return w - rate * slots[0]
+    slots[0][:] = 0.9 * slots[0] + rate * (g + 0.0001 * w)
+    return w - slots[0]
 
 
 def _decayed(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,6 +106,22 @@ def test_dense_steps_follow_their_formula(tf: Any, name: str, resource: bool) ->
         want = rule(want, slots, gradient, step)
 
     np.testing.assert_allclose(got, want, rtol=2e-5)
+
+
+def test_layer_rates_are_of_the_type_of_the_variable(tf: Any) -> None:
+    """Also where the learning rate is a plain number; the running sum has the rate in it."""
+    start, gradient = np.ones((2, 2)), np.full((2, 2), 0.5)
+    variable = tf.Variable(start, dtype=tf.float64)
+    optimizer = tf.contrib.opt.LARSOptimizer(0.1, weight_decay=0.1, eeta=0.2, epsilon=1e-5)
+    step = optimizer.apply_gradients([(tf.constant(gradient), variable)])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        found, sums = session.run([variable, optimizer.get_slot(variable, "momentum")])
+
+    rate = 0.1 * 0.2 * 2 / (1 + 0.1 * 2 + 1e-5)
+    np.testing.assert_allclose(sums, rate * 0.6 * start, rtol=1e-6)
+    np.testing.assert_allclose(found, start - rate * 0.6, rtol=1e-6)
 
 
 @pytest.mark.parametrize("resource", [False, True])

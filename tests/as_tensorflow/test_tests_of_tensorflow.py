@@ -259,3 +259,23 @@ def test_meta_graphs_are_compared() -> None:
         util.assert_meta_graph_protos_equal(case, exported(1.0), exported(2.0))
     with tf.Graph().as_default():
         assert list(meta_graph.import_scoped_meta_graph(exported(1.0), import_scope="s")) == ["v:0"]
+
+
+def test_gradients_of_a_function_are_checked() -> None:
+    """Both Jacobians, [size of the result, size of the argument]; the error is a NumPy number."""
+    checker = importlib.import_module("tensorflow.python.ops.gradient_checker_v2")
+    with tf.Graph().as_default(), tf.Session():
+        rows = np.arange(6.0).reshape(3, 2)
+        found = checker.compute_gradient(lambda a, b: a * b[:, None], [rows, np.arange(1.0, 4.0)])
+        error = checker.max_error(*found)
+        x = tf.constant([1.0, 2.0])
+        other = tf.test.compute_gradient_error(x, [2], tf.square(x), [2])
+    by_ops, by_steps = found
+
+    assert [one.shape for one in by_ops] == [one.shape for one in by_steps] == [(6, 6), (6, 3)]
+    np.testing.assert_allclose(by_ops[0], np.diag(np.repeat([1.0, 2.0, 3.0], 2)))
+    assert error < 1e-9
+    # A text without a place for it takes a number of NumPy, and none of Python.
+    assert isinstance(other, np.generic)
+    with pytest.raises(ValueError, match="must be a list or tuple"):
+        checker.compute_gradient(tf.square, 1.0)

@@ -50,6 +50,28 @@ def test_a_step_spans_the_tasks_that_its_nodes_are_on(cluster: Cluster) -> None:
     assert found[2:] == [9.0, b"sum 9.000000"]
 
 
+def test_a_variable_of_another_task_is_read_after_what_its_reader_waits_for(
+    cluster: Cluster,
+) -> None:
+    """An assignment on the task of the variable is seen by a read on a worker."""
+    with tf.device(PS):
+        v = tf.Variable([1.0, 2.0], use_resource=False)
+        step = tf.assign_add(v, [10.0, 20.0])
+    with tf.device(WORKER), tf.control_dependencies([step]):
+        waiting = v.read_value()
+        doubled = waiting * 2.0
+        delta = waiting - tf.clip_by_norm(waiting, 1.0)
+    with tf.device(PS):
+        clipped = tf.assign_sub(v, delta)
+
+    with tf.Session(cluster.target()) as sess:
+        for _ in range(3):
+            sess.run(v.initializer)
+            assert sess.run(doubled).tolist() == [22.0, 44.0]
+            sess.run(v.initializer)
+            np.testing.assert_allclose(np.linalg.norm(sess.run(clipped)), 1.0, rtol=1e-6)
+
+
 def test_devices_of_all_tasks_are_listed_the_masters_first(cluster: Cluster) -> None:
     """And only those that the filters name."""
     with tf.Session(cluster.target(index=1)) as sess:

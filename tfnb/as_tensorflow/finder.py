@@ -18,6 +18,7 @@ from tfnb.as_tensorflow import children, modules, older_libraries, older_message
 from tfnb.as_tensorflow.keras import loading as keras
 from tfnb.as_tensorflow.sources.mended import MENDED
 from tfnb.as_tensorflow.sources.mending import mended_spec
+from tfnb.core.tensor_shape import take_whole_floats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,9 +95,14 @@ def install_as_tensorflow() -> None:
             "notebook: restart the kernel), and switch on tfnb before the first "
             "`import tensorflow`."
         )
-    sys.meta_path.insert(0, _FINDER)
+    _insert_finder()
     importlib.invalidate_caches()
     children.prepare_children(start_child)
+
+
+def _insert_finder() -> None:
+    sys.meta_path.insert(0, _FINDER)
+    take_whole_floats(True)
 
 
 def start_child(name: str, with_older_names: bool) -> str:
@@ -120,6 +126,7 @@ def uninstall_as_tensorflow() -> None:
     if not is_installed():
         return
     sys.meta_path.remove(_FINDER)
+    take_whole_floats(False)
     children.prepare_children(None)
     for name in [*sys.modules]:
         if _is_served(name):
@@ -135,7 +142,7 @@ def served() -> Iterator[None]:
     if not was_installed:
         for name in before:
             del sys.modules[name]
-        sys.meta_path.insert(0, _FINDER)
+        _insert_finder()
     try:
         yield
     finally:

@@ -94,6 +94,10 @@ _OTHER: dict[str, dict[str, str]] = {
     "batch_ops": {"batch_function": "nondifferentiable_batch_function"},
     "benchmark": {"TensorFlowBenchmark": "test.Benchmark"},
     "bincount_ops": {"bincount_v1": "bincount"},
+    "cardinality": {
+        "INFINITE": "data.experimental.INFINITE_CARDINALITY",
+        "UNKNOWN": "data.experimental.UNKNOWN_CARDINALITY",
+    },
     "checkpoint": {"CheckpointV1": "train.Checkpoint"},
     "config": {
         "get_optimizer_experimental_options": "config.optimizer.get_experimental_options",

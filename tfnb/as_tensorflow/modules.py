@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from functools import cache
@@ -89,7 +90,8 @@ def make(name: str) -> ModuleType:
 
 def _of_version(name: str, rest: list[str]) -> ModuleType:
     if rest:
-        return View(name, ".".join(rest))
+        view = Version2View if name.startswith("tensorflow.compat.v2.") else View
+        return view(name, ".".join(rest))
     return Version2Module(name, "tf") if name.endswith(".v2") else TensorFlowModule(name, "tf")
 
 
@@ -172,6 +174,50 @@ class TensorFlowModule(View):
         return super()._find(name)
 
 
+# Functions of tf and tf.math that have no older names of arguments in version 2: libraries hand
+# all arguments on by their places.
+_REDUCTIONS = frozenset(
+    f"reduce_{name}"
+    for name in ("all", "any", "euclidean_norm", "logsumexp", "max", "mean", "min", "prod", "sum")
+)
+
+
+def _of_version_2(name: str, function: Any) -> Any:
+    """Return a function of tf or tf.math with the arguments of version 2."""
+    if name in ("ones_like", "zeros_like"):
+        return _likeness_of_version_2(function)
+    if name not in _REDUCTIONS:
+        return function
+
+    @functools.wraps(function)
+    def reduce(
+        input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    ) -> Any:
+        return function(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+    del reduce.__wrapped__  # its arguments are those of version 1
+    return reduce
+
+
+def _likeness_of_version_2(function: Any) -> Any:
+    """Return ``zeros_like`` or ``ones_like`` with the arguments of version 2."""
+
+    @functools.wraps(function)
+    def like(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+        return function(input, dtype, name)
+
+    del like.__wrapped__
+    return like
+
+
+class Version2View(View):
+    """A namespace of ``tensorflow.compat.v2``."""
+
+    def _find(self, name: str) -> Any:
+        found = super()._find(name)
+        return _of_version_2(name, found) if self._namespace == "math" else found
+
+
 class Version2Module(TensorFlowModule):
     """``tensorflow.compat.v2``: the names of TensorFlow 1, but for these."""
 
@@ -180,7 +226,7 @@ class Version2Module(TensorFlowModule):
     def _find(self, name: str) -> Any:
         if name == "optimizers":
             return _keras().optimizers
-        return super()._find(self._NEWER.get(name, name))
+        return _of_version_2(name, super()._find(self._NEWER.get(name, name)))
 
 
 def _keras() -> ModuleType:

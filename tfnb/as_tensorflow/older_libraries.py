@@ -59,6 +59,9 @@ _NUMPY = {
     "round_": "round",
     "trapz": "trapezoid",
 }
+# Names of numpy.exceptions and of numpy that numpy and numpy.lib had.
+_EXCEPTIONS = ("AxisError", "ComplexWarning", "RankWarning", "VisibleDeprecationWarning")
+_OF_LIB = ("average", "flip", "meshgrid", "pad", "tile", "unique")
 _ABSTRACT = (
     "Callable Container Hashable ItemsView Iterable Iterator KeysView Mapping MappingView "
     "MutableMapping MutableSequence MutableSet Sequence Set Sized ValuesView"
@@ -162,8 +165,38 @@ def _fromstring_of_old(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     return as_before
 
 
+def _list_of_old(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives a list, as before NumPy 2, and no tuple."""
+
+    @functools.wraps(function)
+    def as_before(*given: Any, **options: Any) -> Any:
+        return list(function(*given, **options))
+
+    return as_before
+
+
+def _list_of_several(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives a list where it has several results."""
+
+    @functools.wraps(function)
+    def as_before(*given: Any) -> Any:
+        found = function(*given)
+        return list(found) if isinstance(found, tuple) else found
+
+    return as_before
+
+
 # Function of NumPy -> what changes it.
-_OF_OLD = {"array": _array_of_old, "reshape": _reshape_of_old, "fromstring": _fromstring_of_old}
+_OF_OLD = {
+    "array": _array_of_old,
+    "reshape": _reshape_of_old,
+    "fromstring": _fromstring_of_old,
+    "meshgrid": _list_of_old,
+    "broadcast_arrays": _list_of_old,
+    "atleast_1d": _list_of_several,
+    "atleast_2d": _list_of_several,
+    "atleast_3d": _list_of_several,
+}
 
 
 class _Moved(ModuleType):
@@ -208,6 +241,8 @@ def serve_older_names() -> None:
     _give(np, "unicode", builtins, "str")
     for name, newer in _NUMPY.items():
         _give(np, name, np, newer)
+    for name in _EXCEPTIONS:
+        _give(np, name, np.exceptions, name)
     for name in _ABSTRACT.split():
         _give(collections, name, collections.abc, name)
     _give(time, "clock", time, "perf_counter")
@@ -222,6 +257,8 @@ def serve_older_names() -> None:
             changed = of_old(current)
             setattr(changed, _MARK, True)
             setattr(np, name, changed)
+    for name in _OF_LIB:
+        _give(np.lib, name, np, name)
     if _FINDER not in sys.meta_path:
         # Behind the finder of TensorFlow, which has changes of its own for some modules.
         place = next((n for n, one in enumerate(sys.meta_path) if one is PathFinder), 0)

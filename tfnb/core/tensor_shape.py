@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, overload
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -203,6 +205,8 @@ def _dim_value(value: Any) -> int | None:
     try:
         size = index(value)
     except TypeError:
+        if _whole_floats and isinstance(value, float | np.floating):
+            return _size_of_float(value)
         raise TypeError(
             "Dimension value must be integer or None or have an __index__ method, "
             f"got value '{value!r}' with type '{type(value)!r}'"
@@ -210,6 +214,29 @@ def _dim_value(value: Any) -> int | None:
     if size < 0:
         raise ValueError(f"Dimension {size} must be >= 0")
     return size
+
+
+# Whether sizes may be floating point numbers without a fraction, as in TensorFlow 1.
+_whole_floats = False
+
+
+def take_whole_floats(taken: bool) -> None:
+    """Let sizes be floating point numbers without a fraction, or not.
+
+    TensorFlow 1 took them, and programs of its time divide sizes by ``/``.
+
+    Args:
+      taken: whether they may be.
+    """
+    global _whole_floats
+    _whole_floats = taken
+
+
+def _size_of_float(value: Any) -> int:
+    """Return a number without a fraction as a size."""
+    if not np.isfinite(value) or int(value) != value:
+        raise ValueError(f"Ambiguous dimension: {value}")
+    return _dim_value(int(value)) or 0
 
 
 def _other_value(other: object) -> Any:

@@ -217,7 +217,7 @@ class _Partitioner:
                     part.add_control_edge(send, recv)
                 elif loop_merges:
                     part.add_control_edge(loop_merges.pop(), recv)
-                if self._fetches_variable(edge):
+                if self._fetches_variable(edge) or (is_ref and self._reads_after_others(edge)):
                     send.set_attr(SENDS_CELL, True)
                 elif not is_ref:
                     self.received[key] = arrived
@@ -255,6 +255,18 @@ class _Partitioner:
             and all(self.by_name[device].device_type == "CPU" for device in devices)
             and gives_cell(edge.src, edge.src_output)
             and is_only_fetched(edge.dst)
+        )
+
+    def _reads_after_others(self, edge: Edge) -> bool:
+        """Return whether a reader in another task waits for more, perhaps for an assignment.
+
+        Its Recv asks for the variable once all else is there, and gets the value of that moment.
+        """
+        src, dst = edge.src.assigned_device, edge.dst.assigned_device
+        return (
+            len(edge.dst.in_edges) > 1
+            and src.partition("/device:")[0] != dst.partition("/device:")[0]
+            and all(self.by_name[device].device_type == "CPU" for device in (src, dst))
         )
 
     def _on_host(self, edge: Edge) -> bool:

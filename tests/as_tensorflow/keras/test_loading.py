@@ -77,6 +77,7 @@ SAMPLES = {
     "texts": ("np.issubdtype(dtype, np.unicode_)\n", "np.issubdtype(dtype, np.str_)\n"),
     "lists of slices": ("a[slices]\n", "a[tuple(slices)]\n"),
     "sizes of shapes": ("d = x.get_shape()._dims\n", "d = x.get_shape().dims\n"),
+    "second names": ("class Layer(object):\n", "class Layer:\n"),
     "device scopes": ("    g._apply_device_functions(op)\n", "    return _device_of_scope(g)\n"),
     "versions": (
         "from distutils.version import StrictVersion\n",

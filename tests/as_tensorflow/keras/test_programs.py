@@ -39,6 +39,24 @@ def test_a_sequential_model_learns(keras: Any, capsys: pytest.CaptureFixture[str
     np.testing.assert_allclose(np.abs(model.predict(X) - SUMS).mean(), error, rtol=1e-4)
 
 
+def test_weights_are_variables_too(keras: Any) -> None:
+    """Of layers and models, as in tf.keras; a layer may have an attribute of that name."""
+    layers = keras.layers
+    model = keras.models.Sequential(
+        [layers.Dense(4, input_shape=(3,)), layers.BatchNormalization(), layers.Dense(1)]
+    )
+    for each in (model, *model.layers):
+        assert each.variables == each.weights
+        assert each.trainable_variables == each.trainable_weights
+        assert each.non_trainable_variables == each.non_trainable_weights
+    assert [len(each.variables) for each in model.layers] == [2, 4, 2]
+    assert len(model.non_trainable_variables) == 2
+    layer = layers.Dense(2)
+    assert layer.apply(layers.Input([3])).shape.as_list() == [None, 2]
+    layer.variables = "own"
+    assert layer.variables == "own"
+
+
 def test_a_classifier_with_dropout_and_batch_normalization_learns(keras: Any) -> None:
     """Dropout is active in training only, and averages move in training only."""
     layers = keras.layers

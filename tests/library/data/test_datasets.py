@@ -103,3 +103,20 @@ def test_an_interrupt_takes_no_element_from_a_pair():
         with pytest.raises(KeyboardInterrupt):
             sess.run(pair)
         assert [sess.run(pair) for _ in range(2)] == [(1, 1), (2, 2)]
+
+
+def test_a_generator_may_give_ranges() -> None:
+    """As lists of their numbers."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = tf.data.Dataset.from_generator(lambda: iter([range(3), range(0)]), tf.int64, [None])
+        element = tf.data.make_one_shot_iterator(made).get_next()
+        assert session.run(element).tolist() == [0, 1, 2]
+        assert session.run(element).tolist() == []
+
+
+def test_rows_of_sparse_batches_have_no_negative_size() -> None:
+    """The error is that of a shape."""
+    with tf.Graph().as_default():
+        made = tf.data.Dataset.from_tensors([[1]])
+        with pytest.raises(ValueError, match="Dimension -2 must be >= 0"):
+            made.apply(tf.data.experimental.dense_to_sparse_batch(4, [-2]))

@@ -173,3 +173,45 @@ def test_ragged_ids_of_rows_that_are_spread_over_several_matrices() -> None:
             [[[1.0], [2.0]], [[2.0], [2.0], [2.0]]],
             [[first], [second, second]],
         ]
+
+
+def test_functions_on_strings_take_ragged_values() -> None:
+    """As ragged tensors, which functions with patterns take, too."""
+    rows = [["abc", "de"], ["f"]]
+    with tf.Graph().as_default(), tf.Session() as session:
+        for given in (tf.ragged.constant_value(rows), tf.ragged.constant(rows)):
+            found = session.run(
+                [
+                    tf.strings.bytes_split(given),
+                    tf.strings.unicode_decode(given, "UTF-8"),
+                    tf.strings.unicode_split(given, "UTF-8"),
+                    tf.strings.ngrams(given, 2),
+                    tf.strings.split(given, "b", result_type="RaggedTensor"),
+                    tf.strings.regex_replace(given, "[ad]", "x"),
+                    tf.strings.regex_full_match(given, "a.*"),
+                ]
+            )
+            letters = [[[b"a", b"b", b"c"], [b"d", b"e"]], [[b"f"]]]
+            assert [one.to_list() for one in found] == [
+                letters,
+                [[[97, 98, 99], [100, 101]], [[102]]],
+                letters,
+                [[b"abc de"], []],
+                [[[b"a", b"c"], [b"de"]], [[b"f"]]],
+                [[b"xbc", b"xe"], [b"f"]],
+                [[True, False], [False]],
+            ]
+        points = tf.ragged.constant_value([[97, 98], [99]], dtype=np.int32)
+        assert session.run(tf.strings.unicode_encode(points, "UTF-8")).tolist() == [b"ab", b"c"]
+
+
+def test_lengths_of_rows_may_be_of_another_integer_type() -> None:
+    """They become the type of the splits; other types are refused."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = tf.constant([[1, 2, 3], [4, 5, 6]])
+        for lengths in (tf.constant([2, 0]), tf.constant([2, 0], tf.int64), [2, 0]):
+            made = tf.RaggedTensor.from_tensor(rows, lengths=lengths)
+            assert made.row_splits.dtype == tf.int64
+            assert session.run(made).to_list() == [[1, 2], []]
+        with pytest.raises(TypeError, match="lengths must be an integer tensor"):
+            tf.RaggedTensor.from_tensor(rows, lengths=tf.constant([2.0, 0.0]))

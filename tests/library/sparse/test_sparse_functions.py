@@ -205,3 +205,13 @@ def test_operators_need_no_other_sparse_function_first() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == ["SparseDenseCwiseMul", "SparseDenseCwiseDiv"]
+
+
+@pytest.mark.parametrize("indices", [[[1], [10]], [[-1], [0]]])
+def test_indices_that_are_not_validated_must_still_fit(indices: list[list[int]]) -> None:
+    """TensorFlow's text."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        dense = tf.sparse_to_dense(indices, [5], [1.0, 2.0], validate_indices=False)
+        text = r"\(out of bounds\).  Shape: \[5\]"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            session.run(dense)

@@ -156,3 +156,27 @@ def test_a_step_that_stands_still_says_what_it_waits_for() -> None:
                 words,
             )
             assert words in message
+
+
+def test_rows_of_an_accumulator_have_its_rank() -> None:
+    """That of its shape, and that of the rows before; the error says which is expected."""
+
+    def rows(*shape: int) -> np.ndarray:
+        return np.ones(shape, np.float32)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = tf.SparseConditionalAccumulator(tf.float32, [2, 2, None], name="made")
+        refused = [(rows(1, 2), "expected values rank at least 3, got 2")]
+        later = [
+            (rows(1, 2, 2), "expected values rank 4, got 3"),
+            (rows(1, 2, 2, 3), "expected values dim 3 to be 2, got 3"),
+        ]
+        for values, text in refused:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"Shape mismatch: {text}"):
+                session.run(made.apply_grad([0], values))
+        session.run(made.apply_grad([0], rows(1, 2, 2, 2)))
+        for values, text in later:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"Shape mismatch: {text}"):
+                session.run(made.apply_grad([0], values))
+        session.run(made.take_grad(1))
+        session.run(made.apply_grad([0], rows(1, 2, 2)))

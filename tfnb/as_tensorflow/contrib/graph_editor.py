@@ -216,6 +216,7 @@ def get_forward_walk_ops(
     seed_ops: Any,
     inclusive: bool = True,
     within_ops: Any = None,
+    within_ops_fn: Callable[[Operation], bool] | None = None,
     stop_at_ts: Any = (),
     control_outputs: ControlOutputs | None = None,
 ) -> list[Any]:
@@ -225,6 +226,7 @@ def get_forward_walk_ops(
       seed_ops: where to begin: operations, or tensors, whose consumers are meant.
       inclusive: whether the first ones belong to the result.
       within_ops: operations that the walk does not leave.
+      within_ops_fn: returns whether the walk may go to an operation.
       stop_at_ts: tensors where it stops.
       control_outputs: whether it follows control edges, too.
     """
@@ -237,13 +239,15 @@ def get_forward_walk_ops(
         if control_outputs is not None:
             yield from control_outputs.get(op)
 
-    return _walk(_seeds(seed_ops, get_consuming_ops), following, inclusive, within_ops)
+    is_within = _within(within_ops, within_ops_fn)
+    return _walk(_seeds(seed_ops, get_consuming_ops), following, inclusive, is_within)
 
 
 def get_backward_walk_ops(
     seed_ops: Any,
     inclusive: bool = True,
     within_ops: Any = None,
+    within_ops_fn: Callable[[Operation], bool] | None = None,
     stop_at_ts: Any = (),
     control_inputs: bool = False,
 ) -> list[Any]:
@@ -253,6 +257,7 @@ def get_backward_walk_ops(
       seed_ops: where to begin: operations, or tensors, whose makers are meant.
       inclusive: whether the first ones belong to the result.
       within_ops: operations that the walk does not leave.
+      within_ops_fn: returns whether the walk may go to an operation.
       stop_at_ts: tensors where it stops.
       control_inputs: whether it follows control edges, too.
     """
@@ -265,7 +270,8 @@ def get_backward_walk_ops(
         if control_inputs:
             yield from op.control_inputs
 
-    return _walk(_seeds(seed_ops, get_generating_ops), before, inclusive, within_ops)
+    is_within = _within(within_ops, within_ops_fn)
+    return _walk(_seeds(seed_ops, get_generating_ops), before, inclusive, is_within)
 
 
 def _seeds(given: Any, of_tensors: Callable[[Any], list[Any]]) -> list[Any]:
@@ -275,19 +281,28 @@ def _seeds(given: Any, of_tensors: Callable[[Any], list[Any]]) -> list[Any]:
     return make_list_of_op(values, allow_graph=False)
 
 
+def _within(
+    within_ops: Any, within_ops_fn: Callable[[Operation], bool] | None
+) -> Callable[[Operation], bool]:
+    """Return whether a walk may go to an operation, as a function."""
+    allowed = frozenset(make_list_of_op(within_ops, allow_graph=False)) if within_ops else None
+    return lambda op: (
+        (allowed is None or op in allowed) and (within_ops_fn is None or within_ops_fn(op))
+    )
+
+
 def _walk(
     seeds: list[Any],
     neighbours: Callable[[Operation], Iterator[Any]],
     inclusive: bool,
-    within_ops: Any,
+    is_within: Callable[[Operation], bool],
 ) -> list[Any]:
-    within = frozenset(make_list_of_op(within_ops, allow_graph=False)) if within_ops else None
-    first = dict.fromkeys(op for op in seeds if within is None or op in within)
+    first = dict.fromkeys(op for op in seeds if is_within(op))
     found = dict(first)
     waiting = [*first]
     while waiting:
         for op in neighbours(waiting.pop()):
-            if op not in found and (within is None or op in within):
+            if op not in found and is_within(op):
                 found[op] = None
                 waiting.append(op)
     return [op for op in found if inclusive or op not in first]
@@ -299,13 +314,14 @@ def get_walks_intersection_ops(
     forward_inclusive: bool = True,
     backward_inclusive: bool = True,
     within_ops: Any = None,
+    within_ops_fn: Callable[[Operation], bool] | None = None,
     control_inputs: bool = False,
     control_outputs: ControlOutputs | None = None,
     control_ios: ControlOutputs | None = None,
 ) -> list[Any]:
     """Return the operations between two ends."""
     forward, backward = _walks(forward_seed_ops, backward_seed_ops, forward_inclusive,
-                               backward_inclusive, within_ops, control_inputs,
+                               backward_inclusive, within_ops, within_ops_fn, control_inputs,
                                control_outputs or control_ios, control_ios)  # fmt: skip
     both = frozenset(backward)
     return [op for op in forward if op in both]
@@ -317,13 +333,14 @@ def get_walks_union_ops(
     forward_inclusive: bool = True,
     backward_inclusive: bool = True,
     within_ops: Any = None,
+    within_ops_fn: Callable[[Operation], bool] | None = None,
     control_inputs: bool = False,
     control_outputs: ControlOutputs | None = None,
     control_ios: ControlOutputs | None = None,
 ) -> list[Any]:
     """Return the operations after some and before others."""
     forward, backward = _walks(forward_seed_ops, backward_seed_ops, forward_inclusive,
-                               backward_inclusive, within_ops, control_inputs,
+                               backward_inclusive, within_ops, within_ops_fn, control_inputs,
                                control_outputs or control_ios, control_ios)  # fmt: skip
     return [*dict.fromkeys([*forward, *backward])]
 
@@ -334,14 +351,17 @@ def _walks(
     forward_inclusive: bool,
     backward_inclusive: bool,
     within_ops: Any,
+    within_ops_fn: Callable[[Operation], bool] | None,
     control_inputs: bool,
     control_outputs: ControlOutputs | None,
     control_ios: ControlOutputs | None,
 ) -> tuple[list[Any], list[Any]]:
     return (
-        get_forward_walk_ops(forward_seeds, forward_inclusive, within_ops, (), control_outputs),
+        get_forward_walk_ops(
+            forward_seeds, forward_inclusive, within_ops, within_ops_fn, (), control_outputs
+        ),
         get_backward_walk_ops(
-            backward_seeds, backward_inclusive, within_ops, (),
+            backward_seeds, backward_inclusive, within_ops, within_ops_fn, (),
             control_inputs or control_ios is not None,
         ),
     )  # fmt: skip
@@ -571,7 +591,7 @@ def graph_replace(
     """Return tensors as they would be with other tensors in place of some that they depend on.
 
     Args:
-      target_ts: a tensor, or nested sequences of tensors.
+      target_ts: a tensor, or a nested structure of tensors.
       replacement_ts: tensor -> what stands in its place.
       dst_scope: a name scope for the copies.
       src_scope: a scope that is taken off the originals' names.
@@ -580,7 +600,7 @@ def graph_replace(
     Raises:
       ValueError: the targets depend on none of the replaced tensors.
     """
-    targets = make_list_of_t(target_ts, allow_graph=False)
+    targets = make_list_of_t(tf.nest.flatten(target_ts), allow_graph=False)
     between = get_walks_intersection_ops([*replacement_ts], targets)
     if not between:
         raise ValueError("Targets and replacements are not connected!")
@@ -606,7 +626,7 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
       cannot_modify: operations that may not.
 
     Raises:
-      ValueError: the numbers differ.
+      ValueError: the numbers differ, or the dtype or the known shape of a pair does.
     """
     return _reroute(ts0, ts1, can_modify, cannot_modify, is_swapped=False)
 
@@ -620,6 +640,12 @@ def _reroute(ts0: Any, ts1: Any, can_modify: Any, cannot_modify: Any, *, is_swap
     first, second = make_list_of_t(ts0), make_list_of_t(ts1)
     if len(first) != len(second):
         raise ValueError(f"ts0 and ts1 have {len(first)} and {len(second)} tensors.")
+    for new, old in zip(first, second, strict=True):
+        if new.dtype != old.dtype or not new.shape.is_compatible_with(old.shape):
+            raise ValueError(
+                f"{new.name} ({new.dtype.name}, {new.shape}) is not compatible with {old.name} "
+                f"({old.dtype.name}, {old.shape})"
+            )
     allowed = None if can_modify is None else frozenset(make_list_of_op(can_modify))
     kept = frozenset(make_list_of_op(cannot_modify or []))
     changes: list[tuple[Any, int, Any]] = []

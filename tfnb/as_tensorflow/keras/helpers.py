@@ -37,6 +37,35 @@ class Version:
         return hash(self.version)
 
 
+class SecondName:
+    """An attribute under another name, which an object may have for its own."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, value: Any, owner: type | None = None) -> Any:
+        return self if value is None else getattr(value, self.name)
+
+
+_SECOND_NAMES = {
+    "variables": "weights",
+    "trainable_variables": "trainable_weights",
+    "non_trainable_variables": "non_trainable_weights",
+    "apply": "__call__",
+}
+
+
+def give_second_names(layer: type) -> None:
+    """Give Keras' class of layers the names that tf.keras has beside its own.
+
+    Args:
+      layer: the class ``Layer``.
+    """
+    for name, own in _SECOND_NAMES.items():
+        if not hasattr(layer, name):
+            setattr(layer, name, SecondName(own))
+
+
 def text(value: bytes | str) -> str:
     """Return text that h5py gives as bytes or, since version 3, as text."""
     return value.decode("utf-8") if isinstance(value, bytes) else value

@@ -62,6 +62,13 @@ MENDS = (
         ((r"\.get_shape\(\)\._dims\b", ".get_shape().dims"),),
     ),
     Mend(
+        "second names",
+        "layers of tf.keras have variables, which are their weights, and apply, which calls them",
+        ("keras.engine.base_layer",),
+        ((r"^class Layer\(object\):$", "class Layer:"),),
+        f"from {_HELPERS} import give_second_names as _give_names; _give_names(Layer)",
+    ),
+    Mend(
         "device scopes",
         "graphs of tfnb do not tell an object that is no operation its device",
         ("keras.backend.tensorflow_backend",),

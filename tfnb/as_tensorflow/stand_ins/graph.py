@@ -7,6 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, cast
 
 from tfnb.client.public.api import tf
+from tfnb.framework.constant_value import constant_value_as_shape as constant_value_as_shape
 from tfnb.framework.default_session import _default_session_stack as _default_session_stack
 from tfnb.framework.graph import Graph
 from tfnb.framework.indexed_slices import IndexedSlices

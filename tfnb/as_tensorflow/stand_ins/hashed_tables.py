@@ -72,6 +72,11 @@ class IdTableWithHashBuckets:
             key_dtype, name = key_dtype or tf.string, name or "hash_bucket"
         else:
             key_dtype, name = key_dtype or table.key_dtype, name or table.name
+            if table.key_dtype not in (tf.int64, tf.string):
+                raise TypeError(
+                    f"Invalid `key_dtype`, expected one of {(tf.int64, tf.string)}, received "
+                    f"{key_dtype}."
+                )
             if table.key_dtype.is_integer != tf.as_dtype(key_dtype).is_integer:
                 kind = "integer" if tf.as_dtype(key_dtype).is_integer else "non-integer"
                 raise TypeError(f"Invalid `key dtype`, expected {kind} but got {table.key_dtype}.")
@@ -79,11 +84,14 @@ class IdTableWithHashBuckets:
                 raise TypeError(
                     f"Invalid `value_dtype`: expected int64 but got {table.value_dtype}."
                 )
+        key_dtype = tf.as_dtype(key_dtype)
+        if not key_dtype.is_integer and key_dtype != tf.string:
+            raise TypeError(f"Invalid `key_dtype`, expected integer or string, got {key_dtype}.")
         if not isinstance(hasher_spec, HasherSpec):
             raise TypeError(f"`hasher_spec` must be of type HasherSpec, got {type(hasher_spec)}.")
         self._table, self._num_oov_buckets = table, num_oov_buckets
         self._hasher_spec, self._name = hasher_spec, name.rstrip("/")
-        self._key_dtype = tf.as_dtype(key_dtype)
+        self._key_dtype = key_dtype
 
     @property
     def name(self) -> str:

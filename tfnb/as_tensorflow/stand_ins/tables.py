@@ -21,13 +21,34 @@ from tfnb.as_tensorflow.stand_ins.hashed_tables import (
 from tfnb.client.public.api import tf
 from tfnb.library.tables import lookup as _lookup
 
-HashTable = StaticHashTable = tf.lookup.StaticHashTable
+StaticHashTable = tf.lookup.StaticHashTable
 StaticVocabularyTable = tf.lookup.StaticVocabularyTable
 KeyValueTensorInitializer = tf.lookup.KeyValueTensorInitializer
 TextFileInitializer = tf.lookup.TextFileInitializer
 TextFileIndex = tf.lookup.TextFileIndex
 MutableHashTable = _lookup.MutableHashTable
 DenseHashTable = MutableDenseHashTable = _lookup.DenseHashTable
+
+
+class HashTable(StaticHashTable):  # type: ignore[misc, valid-type]
+    """A table that is filled once, which may share its contents by a name.
+
+    Args:
+      initializer: the source of its contents.
+      default_value: the value of keys that it does not have, a scalar.
+      shared_name: tables of one name have the same contents; by default the initializer says it.
+      name: of its operation.
+    """
+
+    def __init__(
+        self,
+        initializer: Any,
+        default_value: Any,
+        shared_name: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._given_shared_name = shared_name
+        super().__init__(initializer, default_value, name=name)
 
 
 def index_table_from_tensor(

@@ -94,6 +94,8 @@ def resolve(namespace: str, name: str) -> Any:
     Raises:
         AttributeError: The name does not exist; the error names a replacement, if there is one.
     """
+    if namespace == "raw_ops":
+        return getattr(namespace_module(namespace), name)
     origin = names_in(namespace).get(name)
     if origin is None:
         known = names_in(namespace)
@@ -192,6 +194,8 @@ def install(package: ModuleType) -> None:
 
 def public_names(namespace: str) -> set[str]:
     """Return all names of a namespace, for ``dir`` and completion; import nothing."""
+    if namespace == "raw_ops":
+        return {op for ops in OPS.values() for op in ops.split() if not op.startswith("_")}
     return set(names_in(namespace))
 
 

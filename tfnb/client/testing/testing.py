@@ -681,8 +681,8 @@ def compute_gradient(
         feeds[tensor] = np.array(value, tensor.dtype.base_dtype.as_numpy_dtype).reshape(shape)
     pairs = [
         (
-            _jacobian_by_ops(sess, tensor, y, y_shape, feeds),
-            _jacobian_by_differences(sess, tensor, y, y_shape, feeds, delta),
+            jacobian_by_ops(sess, tensor, y, y_shape, feeds),
+            jacobian_by_differences(sess, tensor, y, y_shape, feeds, delta),
         )
         for tensor in tensors
     ]
@@ -702,7 +702,16 @@ def _no_jacobian(at: Any, y: Tensor, y_shape: Any) -> Any:
     return np.zeros((found.size, columns), found.dtype)
 
 
-def _jacobian_by_ops(sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any) -> Any:
+def jacobian_by_ops(sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any) -> Any:
+    """Return the Jacobian of ``y`` by ``x``, [size of x, size of y], from the gradient ops.
+
+    Args:
+        sess: The session that computes it.
+        x: A tensor.
+        y: A tensor that depends on it.
+        y_shape: Its shape.
+        feeds: Values to feed, among them that of ``x``.
+    """
     from tfnb.framework.indexed_slices import IndexedSlicesValue
     from tfnb.library.gradients.gradients import gradients
     from tfnb.ops.array.constant_ops import placeholder
@@ -724,9 +733,19 @@ def _jacobian_by_ops(sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any) 
     return jacobian
 
 
-def _jacobian_by_differences(
+def jacobian_by_differences(
     sess: Any, x: Tensor, y: Tensor, y_shape: Any, feeds: Any, delta: float
 ) -> Any:
+    """Return the Jacobian of ``y`` by ``x``, [size of x, size of y], from central differences.
+
+    Args:
+        sess: The session that computes it.
+        x: A tensor.
+        y: A tensor that depends on it.
+        y_shape: Its shape.
+        feeds: Values to feed, among them that of ``x``.
+        delta: The step of the differences.
+    """
     at = feeds[x]
     jacobian = _no_jacobian(at, y, y_shape)
     for row in range(len(jacobian)):
@@ -754,4 +773,4 @@ def compute_gradient_error(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )
     pairs = found if isinstance(found, list) else [found]
-    return max((float(np.max(np.abs(a - b))) for a, b in pairs if a.size), default=0.0)
+    return max((np.max(np.abs(a - b)) for a, b in pairs if a.size), default=0.0)

@@ -175,7 +175,7 @@ def _component(part: TensorLike, spec: TensorSpec, value: TensorLike) -> Any:
       TypeError: it cannot be converted, or its shape differs from the spec.
     """
     try:
-        array = convert_to_ndarray(part, spec.dtype)
+        array = convert_to_ndarray(list(part) if isinstance(part, range) else part, spec.dtype)
     except (TypeError, ValueError) as error:
         raise TypeError(
             "`generator` yielded an element that could not be converted to the expected type. The "

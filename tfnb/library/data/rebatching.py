@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.core.tensor_shape import TensorShape
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.structures import nest
 from tfnb.library.data.attributes import flat_attrs
@@ -62,6 +63,7 @@ def sparse_batch(dataset: Dataset, batch_size: TensorLike, row_shape: TensorLike
 
     Raises:
       TypeError: the elements are not tensors.
+      ValueError: a size is negative; None is an unknown one.
     """
     one = dataset.element_spec
     if not isinstance(one, TensorSpec):
@@ -69,8 +71,9 @@ def sparse_batch(dataset: Dataset, batch_size: TensorLike, row_shape: TensorLike
             "`dense_to_sparse_batch` requires an input dataset whose elements have a single "
             f"component, whereas the input has {one!r}."
         )
-    wanted = np.array([-1 if size is None else int(size) for size in row_shape], np.int64)
-    spec = SparseTensorSpec([None, *(None if size < 0 else size for size in wanted)], one.dtype)
+    sizes = TensorShape(row_shape).as_list()
+    wanted = np.array([-1 if size is None else size for size in sizes], np.int64)
+    spec = SparseTensorSpec([None, *sizes], one.dtype)
     variant = dataset_rebatch_ops.dense_to_sparse_batch_dataset(
         dataset._variant_tensor,
         convert_to_tensor(batch_size, dtypes.int64),

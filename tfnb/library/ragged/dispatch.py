@@ -110,6 +110,7 @@ _ELEMENTWISE = frozenset((
     "log_sigmoid", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
     "mod", "mul", "multiply", "neg", "negative", "not_equal", "ones_like", "pow", "real",
     "real_div", "realdiv", "reciprocal", "regex_full_match", "regex_replace", "relu", "relu6",
+    "static_regex_full_match", "static_regex_replace",
     "rint", "round", "rsqrt", "selu", "sigmoid", "sign", "sin", "sinh", "softplus", "softsign",
     "sqrt", "square", "squared_difference", "stop_gradient", "string_length", "string_lower",
     "string_strip", "string_to_hash_bucket", "string_to_hash_bucket_fast",

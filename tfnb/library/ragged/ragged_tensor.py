@@ -427,7 +427,10 @@ class RaggedTensor(CompositeTensor):
                 columns if static is None else array_ops.constant(static, dtype)
             )
             return found
-        lengths = convert_to_tensor(lengths, dtype, name="lengths")
+        lengths = convert_to_tensor(lengths, preferred_dtype=dtype, name="lengths")
+        if not lengths.dtype.is_integer:
+            raise TypeError(f"lengths must be an integer tensor; dtype={lengths.dtype}")
+        lengths = math_ops.cast(lengths, dtype)
         lengths = math_ops.minimum(math_ops.maximum(lengths, _zero(lengths)), columns)
         kept = boolean_mask(tensor, sequence_mask(lengths, columns))
         return cls.of_splits(kept, splits_of_lengths(lengths))

@@ -9,6 +9,7 @@ from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.dispatch import CompositeTensor
 from tfnb.framework.scopes import name_scope
 from tfnb.framework.sparse_tensor import SparseTensor
+from tfnb.library.ragged.dispatch import with_tensors_for_values
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.library.ragged.strings import split_of_many
 from tfnb.ops.array import array_ops
@@ -78,6 +79,7 @@ def string_split_v2(
     source = input if source is None else source
     _check_result_type(result_type)
     with name_scope(name, "StringSplit", [source]):
+        source = with_tensors_for_values(source)
         if not isinstance(source, CompositeTensor):
             source = convert_to_tensor(source, dtype=dtypes.string, name="input")
             if source.shape.ndims == 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tfnb.core import dtypes
 from tfnb.framework.convert import convert_to_tensor
 from tfnb.framework.scopes import name_scope
+from tfnb.library.ragged.dispatch import with_tensors_for_values
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.ops.array import array_ops
 from tfnb.ops.math import math_ops
@@ -44,6 +45,7 @@ def _decoded(
     with_offsets: bool,
 ) -> Nested:
     """Return code points, and perhaps where each begins; a vector for one string, else ragged."""
+    input = with_tensors_for_values(input)
     if not isinstance(input, RaggedTensor):
         input = convert_to_tensor(input, dtypes.string, name="input")
         rank = input.shape.ndims
@@ -152,6 +154,7 @@ def unicode_encode(
         "replacement_char": replacement_char,
     }
     with name_scope(name, "UnicodeEncode", [input]):
+        input = with_tensors_for_values(input)
         if isinstance(input, RaggedTensor):
             if isinstance(input.values, RaggedTensor):
                 inner = unicode_encode(input.values, output_encoding, errors, replacement_char)
@@ -271,6 +274,7 @@ def ngrams(
         widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
         if min(widths) < 1:
             raise ValueError("All ngram_widths must be greater than 0.")
+        data = with_tensors_for_values(data)
         is_ragged = isinstance(data, RaggedTensor)
         if not is_ragged:
             data = convert_to_tensor(data, dtypes.string, name="data")

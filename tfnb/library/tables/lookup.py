@@ -266,6 +266,9 @@ def _check_index(what: str, index: int, dtype: DType) -> None:
 class StaticHashTable:
     """A table that is filled once, when ``tf.tables_initializer()`` runs."""
 
+    # The name by which tables share their contents; None: that of the initializer.
+    _given_shared_name: str | None = None
+
     def __init__(
         self,
         initializer: Initializer,
@@ -295,7 +298,7 @@ class StaticHashTable:
             if experimental_is_anonymous:
                 self._handle = lookup_ops.anonymous_hash_table(**common)
             else:
-                shared_name = initializer.shared_name
+                shared_name = self._given_shared_name or initializer.shared_name
                 self._handle = lookup_ops.hash_table_v2(shared_name=shared_name, **common)
         self._name = str(self._handle.op.name.split("/")[-1])
         self._fills = initializer

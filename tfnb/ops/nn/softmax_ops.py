@@ -13,8 +13,10 @@ import numpy as np
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
 from tfnb.core.process.later import later
+from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.ops.array import array_ops
+from tfnb.framework.tensor import Tensor
+from tfnb.ops.array import array_ops, where_ops
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_over
 from tfnb.ops.base.renamed_arguments import renamed
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from tfnb.core.shape_inference import InferenceContext
     from tfnb.core.tensor_shape import TensorShape
     from tfnb.framework.operation import Operation
-    from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients, TensorLike, TensorResult
     from tfnb.ops.math import cwise_binary_ops, cwise_unary_ops, reduction_ops, sequence_ops
 else:
@@ -165,20 +166,25 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 # ----------------------------------------------------------------------- functions of Python's side
 
 
-def _along(op: Callable[..., TensorResult], logits: TensorLike, axis: int, name: str | None) -> Any:
-    """Apply an op of the last axis along another one."""
+def _along(
+    op: Callable[..., TensorResult], logits: TensorLike, axis: TensorLike, name: str | None
+) -> Any:
+    """Apply an op of the last axis along another one, which may be a tensor."""
     logits = convert_to_tensor(logits)
     rank = logits.shape.ndims
-    if axis == -1:
+    if isinstance(axis, Tensor):
+        known = constant_value(axis)
+        axis = axis if known is None else int(known)
+    if isinstance(axis, int) and axis == -1:
         return op(logits, name=name)
     if rank is None:
         raise TypeError(
             "unsupported operand type(s) for -: 'NoneType' and 'int': the number of dimensions of "
             f"{logits!r} is unknown. Set it with set_shape, or use the last axis, -1."
         )
-    if axis == rank - 1:
+    if isinstance(axis, int) and axis == rank - 1:
         return op(logits, name=name)
-    if not -rank <= axis < rank:
+    if isinstance(axis, int) and not -rank <= axis < rank:
         raise errors.InvalidArgumentError(
             None,
             None,
@@ -187,7 +193,10 @@ def _along(op: Callable[..., TensorResult], logits: TensorLike, axis: int, name:
         )
     shape = logits.shape
     position: TensorResult = array_ops.rank(logits)
-    position = axis + position if axis < 0 else axis
+    if isinstance(axis, Tensor):
+        position = where_ops.where(axis < 0, axis + position, axis)
+    else:
+        position = axis + position if axis < 0 else axis
     dynamic_rank = array_ops.rank(logits)
     position = position % rank
     swapped = swap_axes(logits, position, cwise_binary_ops.sub(dynamic_rank, 1))
@@ -209,7 +218,7 @@ def swap_axes(
 
 def softmax(
     logits: TensorLike,
-    axis: int | None = None,
+    axis: TensorLike | None = None,
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:
@@ -220,7 +229,7 @@ def softmax(
 
 def log_softmax(
     logits: TensorLike,
-    axis: int | None = None,
+    axis: TensorLike | None = None,
     name: str | None = None,
     dim: TensorLike | None = None,
 ) -> Any:

@@ -207,7 +207,9 @@ def sparse_to_dense_op(
     if validate_indices:
         _check_indices(indices, shape)
     elif ((indices < 0) | (indices >= shape)).any():
-        raise errors.invalid_argument(f"Indices are not valid: not all are in {shape.tolist()}")
+        raise errors.invalid_argument(
+            f"Indices are not valid (out of bounds).  Shape: {shape_text(shape.tolist())}"
+        )
     check_fits(xp, shape.tolist(), values.dtype, is_given=True)
     out = np.empty(tuple(shape.tolist()), values.dtype)
     out[...] = np.asarray(default_value, values.dtype)

@@ -182,7 +182,12 @@ class SparseAccumulator(Accumulator):
                         f"Shape mismatch: expected shape dim {place} to be {wanted[place]}, got "
                         f"{size}"
                     )
-            for place in range(1, min(len(wanted), values.ndim)):
+            if values.ndim < len(wanted):
+                raise errors.invalid_argument(
+                    f"Shape mismatch: expected values rank at least {len(wanted)}, got "
+                    f"{values.ndim}"
+                )
+            for place in range(1, len(wanted)):
                 if wanted[place] not in (None, values.shape[place]):
                     raise errors.invalid_argument(
                         f"Shape mismatch: expected values dim {place} to be {wanted[place]}, got "
@@ -195,11 +200,22 @@ class SparseAccumulator(Accumulator):
                             f"Shape mismatch: index of slice {place} exceeded limits of shape; "
                             f"index is {index} exceeded {wanted[0]}"
                         )
-        if self._count and values.shape[1:] != self._total[1].shape[1:]:
+        if self._count:
+            self._check_like_total(values)
+
+    def _check_like_total(self, values: Array) -> None:
+        """Refuse rows of another shape than that of the rows before."""
+        before = self._total[1].shape
+        if values.ndim != len(before):
             raise errors.invalid_argument(
-                f"Shape mismatch: expected rows of shape {list(self._total[1].shape[1:])}, got "
-                f"{list(values.shape[1:])}"
+                f"Shape mismatch: expected values rank {len(before)}, got {values.ndim}"
             )
+        for place in range(1, len(before)):
+            if values.shape[place] != before[place]:
+                raise errors.invalid_argument(
+                    f"Shape mismatch: expected values dim {place} to be {before[place]}, got "
+                    f"{values.shape[place]}"
+                )
 
     def _result(self) -> Outputs:
         rows, values, counts = self._total

@@ -64,3 +64,9 @@ def __getattr__(name: str) -> Any:
     if name in _MISSING:
         return missing_name("tf.contrib.distributions", name, _TRANSFORMED)
     return getattr(tf.distributions, name)
+
+
+def __dir__() -> list[str]:
+    """Return all names; libraries make classes of the distributions that they find so."""
+    own = (name for name in globals() if not name.startswith("_"))
+    return sorted({*own, *dir(tf.distributions)})

@@ -24,7 +24,7 @@ class LARSOptimizer(RuleOptimizer):
     Args:
       learning_rate: a number, tensor or function.
       momentum: decay of the running sum.
-      weight_decay: of the ratio; the gradient has to contain the decay itself.
+      weight_decay: the part of a variable that is added to its gradient; of the ratio, too.
       eeta: factor of the ratio.
       epsilon: added to the gradient's norm.
       name: prefix of ops.
@@ -63,7 +63,7 @@ class LARSOptimizer(RuleOptimizer):
         self._skip_list = skip_list
         self._use_nesterov = use_nesterov
         self._learning_rate_tensor: Any = None
-        self._scaled: Any = None
+        self._is_scaled = False
 
     def _create_slots(self, var_list: Any) -> None:
         for variable in var_list:
@@ -72,8 +72,8 @@ class LARSOptimizer(RuleOptimizer):
     def _attrs(self) -> Any:
         return {"use_nesterov": self._use_nesterov}
 
-    def compute_lr(self, grad: Any, var: Any) -> Any:
-        """Return the rate of a variable.
+    def compute_lr(self, grad: Any, var: Any) -> tuple[Any, Any]:
+        """Return the rate of a variable, and its gradient with the decay of weights.
 
         Args:
           grad: its gradient.
@@ -83,28 +83,36 @@ class LARSOptimizer(RuleOptimizer):
         if rate is None:
             rate = tf.convert_to_tensor(self._call_if_callable(self._learning_rate))
         if any(part in var.name for part in self._skip_list or ()):
-            return rate
+            return rate, grad
         weight, slope = tf.norm(var, ord=2), tf.norm(grad, ord=2)
         ratio = self._eeta * weight / (slope + self._weight_decay * weight + self._epsilon)
         is_usual = tf.logical_and(weight > 0, slope > 0)
-        return rate * tf.where(is_usual, ratio, tf.ones_like(ratio))
+        rate = tf.cast(rate, ratio.dtype) * tf.where(is_usual, ratio, tf.ones_like(ratio))
+        return rate, grad + self._weight_decay * var
 
     def _extra_inputs(self, var: Any, dtype: Any) -> dict[str, Any]:
-        return {} if self._scaled is None else {"lr": tf.cast(self._scaled, dtype)}
+        return {"lr": tf.constant(1.0, dtype)} if self._is_scaled else {}
+
+    def _scaled(self, grad: Any, var: Any) -> Any:
+        """Return the gradient times the variable's rate: the running sum has the rate in it."""
+        rate, grad = self.compute_lr(grad, var)
+        return grad * tf.cast(rate, grad.dtype)
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
-        self._scaled = self.compute_lr(grad, var)
-        try:
-            return super()._apply_dense(grad, var)
-        finally:
-            self._scaled = None
+        with self._with_scaled_gradients():
+            return super()._apply_dense(self._scaled(grad, var), var)
 
     def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
-        self._scaled = self.compute_lr(grad, handle)
+        with self._with_scaled_gradients():
+            return super()._resource_apply_dense(self._scaled(grad, handle), handle)
+
+    @contextlib.contextmanager
+    def _with_scaled_gradients(self) -> Iterator[None]:
+        self._is_scaled = True
         try:
-            return super()._resource_apply_dense(grad, handle)
+            yield
         finally:
-            self._scaled = None
+            self._is_scaled = False
 
 
 class RegAdagradOptimizer(AdagradOptimizer):

@@ -15,6 +15,10 @@ OF_TPUS = (
 )  # fmt: skip
 
 
+def get_tpu_context() -> None:
+    """Return None: no graph is built for TPUs."""
+
+
 class CrossShardOptimizer(tf.train.Optimizer):  # type: ignore[misc]
     """An optimizer that sums gradients over replicas: on one device, the optimizer it wraps.
 

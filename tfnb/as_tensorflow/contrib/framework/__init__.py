@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfnb.as_tensorflow.contrib.framework import audio_ops as audio_ops
 from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
 from tfnb.as_tensorflow.stand_ins import nest as nest
 from tfnb.client.public.api import tf

@@ -1,0 +1,1 @@
+"""Small parts of ``tf.contrib`` that keep earlier forms of functions of ``tf``."""
