@@ -27,6 +27,7 @@ from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.piecewise_products import multiply_of
+from tfnb.ops.base.swapped import GAP, needs_gap, swapped
 from tfnb.ops.conv import compiled_conv, compiled_filter_gradient, compiled_winograd, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
@@ -316,6 +317,19 @@ def _forward_compiled(
     return compiled_conv.convolve(x, kernel, windows, out, after)
 
 
+# Matrices with this number of elements are multiplied where they lie, in the order of columns:
+# a copy in the order of their rows takes longer than it saves.
+_LEAST_VIEWED = 1 << 15
+
+
+def _matrix_of(xp: Xp, kernel: Array) -> Array:
+    """Return a filter as a matrix of one column for each output channel."""
+    matrix = kernel.reshape(-1, kernel.shape[-1])
+    if xp is np and matrix.flags.f_contiguous and matrix.size >= _LEAST_VIEWED:
+        return matrix
+    return xp.ascontiguousarray(matrix)
+
+
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
     is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
     if is_suited and _forward_compiled(x, kernel, windows, out):
@@ -323,7 +337,7 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
         return
-    matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
+    matrix = _matrix_of(xp, kernel)
     rows = out.reshape(-1, out.shape[-1])
     is_one = is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES
     if is_one and _shares(x, windows, out.shape[-1]) == 1:
@@ -489,7 +503,10 @@ def _turned(
     phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
     if phases is None or not phases[0].is_whole:
         return None
-    return np.ascontiguousarray(kernel[phases[0].taps].swapaxes(-1, -2)), phases[0].windows
+    taps = kernel[phases[0].taps]
+    if is_pointwise(phases[0].windows) and taps.size >= _LEAST_VIEWED:
+        return taps.swapaxes(-1, -2), phases[0].windows
+    return swapped(np, taps), phases[0].windows
 
 
 # What the two ways to compute a gradient with strides cost in nanoseconds: multiplications per
@@ -546,17 +563,18 @@ def _by_blocks(
         before, after = number - 1 - first, last - w.output
         seen.append(Window(w.output, number, 1, 1, last - first, before, after))
     rank = len(windows)
-    whole = np.zeros(
-        (*(n * s for n, s in zip(numbers, strides, strict=True)), channels, out_channels),
-        kernel.dtype,
-    )
-    whole[tuple(slice(size) for size in kernel.shape[:rank])] = kernel
+    sides = (n * s for n, s in zip(numbers, strides, strict=True))
+    shape = (*sides, channels, out_channels)
+    gap = GAP if needs_gap(shape) else 0
+    whole = np.zeros((*shape[:-1], out_channels + gap), kernel.dtype)
+    whole[..., :out_channels][tuple(slice(size) for size in kernel.shape[:rank])] = kernel
     # [number, stride] of each dimension, the last position first.
     whole = whole.reshape(
         *(size for pair in zip(numbers, strides, strict=True) for size in pair),
         channels,
-        out_channels,
-    )[tuple(slice(None, None, -1 if axis % 2 == 0 else None) for axis in range(2 * rank))]
+        out_channels + gap,
+    )[..., :out_channels]
+    whole = whole[(slice(None, None, -1), slice(None)) * rank]
     taps, offsets = range(0, 2 * rank, 2), range(1, 2 * rank, 2)
     matrix = whole.transpose(*taps, 2 * rank + 1, *offsets, 2 * rank)
     matrix = matrix.reshape(*numbers, out_channels, math.prod(strides) * channels)
@@ -682,7 +700,9 @@ def _phase(windows: tuple[Window, ...], offsets: tuple[int, ...]) -> Phase:
 def _spread(
     xp: Xp, out_backprop: Array, kernel: Array, windows: Sequence[Window], total: Array
 ) -> None:
-    matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
+    matrix = kernel.reshape(-1, kernel.shape[-1])
+    is_viewed = xp is np and matrix.size >= _LEAST_VIEWED
+    matrix = matrix.T if is_viewed else swapped(xp, matrix)
     batch = total.shape[0]
     outputs = tuple(w.output for w in windows)
     filters = tuple(w.filter for w in windows)
