@@ -108,14 +108,17 @@ class _Patches:
         self, batch: int, outputs: list[int], itemsize: int, shares: int
     ) -> list[tuple[Array, int, int]]:
         positions = math.prod(outputs)
-        image_bytes = positions * self._depth * itemsize
-        is_whole = image_bytes <= _BUFFER_BYTES and batch >= shares
+        row_bytes = self._depth * itemsize
+        image_bytes = positions * row_bytes
+        # A product takes the whole filter into its caches, however few the rows are.
+        room = max(_BUFFER_BYTES, _LEAST_ROWS * row_bytes)
+        is_whole = image_bytes <= room and batch >= shares
         if is_whole or len(outputs) < 2 or self._xp is not np:
-            count = max(1, min(_BUFFER_BYTES // max(1, image_bytes), -(-batch // shares)))
+            count = max(1, min(room // max(1, image_bytes), -(-batch // shares)))
             starts = [(n, min(n + count, batch)) for n in range(0, batch, count)]
             return [(slice(m, n), m * positions, n * positions) for m, n in starts]
         per_row = positions // outputs[0]
-        count = max(1, _BUFFER_BYTES // (per_row * self._depth * itemsize))
+        count = max(1, room // (per_row * row_bytes))
         count = min(count, -(-outputs[0] // -(-shares // batch)))
         blocks = []
         for image, first in product(range(batch), range(0, outputs[0], count)):
@@ -434,7 +437,9 @@ def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
         shard(count, 1, work)
     else:
         work(0, count)
-    return sum(parts[1:], start=parts[0])
+    for part in parts[1:]:
+        xp.add(parts[0], part, out=parts[0])
+    return parts[0]
 
 
 def backprop_input(
