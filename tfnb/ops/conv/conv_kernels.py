@@ -283,8 +283,8 @@ def forward_biased(
 ) -> Array | None:
     """Return a convolution and what follows it by compiled routines, in one pass.
 
-    None where they do not fit, or are not ready.  Results have the bits of a convolution by the
-    same routines and of separate steps behind it.
+    None where they do not fit, or are not ready, and the nodes are as fast as a convolution alone.
+    Results have the bits of a convolution by the same routines and of separate steps behind it.
 
     Args:
       x: the images, see :func:`forward`.
@@ -300,9 +300,15 @@ def forward_biased(
     if _num_covered(windows, x.shape[-1], kernel.shape):
         return None
     out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
-    if out.size and _forward_compiled(x, kernel, windows, out, after):
+    if not out.size:
+        return None
+    if _forward_compiled(x, kernel, windows, out, after):
         return out
-    return None
+    if bias is not None or norm is not None or limits != (-math.inf, math.inf):
+        return None
+    if winograd.suits(np, x, kernel.shape, [replace(w, dilation=1) for w in windows]):
+        return None  # what is in blocks of a dilated convolution is transformed
+    return forward(np, x, kernel, windows)
 
 
 def _forward_compiled(
