@@ -253,7 +253,7 @@ def backprop_filter(
 
 
 # From this row length on, summing over whole rows is faster.
-_LONG_ROW = 1024
+_LONG_ROW = 300
 # Upper bound on partial sums over images, independent of the number of threads.
 _PARTS = 8
 
