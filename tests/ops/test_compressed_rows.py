@@ -56,7 +56,7 @@ def test_rows_in_any_order_are_added() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
-@pytest.mark.parametrize("width", [1, 31, 40, 300])
+@pytest.mark.parametrize("width", [1, 7, 8, 31, 40, 300])
 def test_rows_of_one_length_are_summed_together(dtype: type, width: int) -> None:
     """Rows without elements are zero, and NaN and infinity stay in their rows and columns."""
     random = np.random.default_rng(5)

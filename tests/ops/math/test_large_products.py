@@ -29,7 +29,9 @@ def _numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "F", "D"])
-@pytest.mark.parametrize("shape", [(600, 150, 200), (150, 200, 600), (1, 3000, 4000), (0, 3, 4)])
+@pytest.mark.parametrize(
+    "shape", [(600, 150, 200), (150, 200, 600), (1, 3000, 4000), (4000, 1, 3000), (0, 3, 4)]
+)
 @pytest.mark.parametrize(("flip_a", "flip_b"), [(False, False), (True, True)])
 def test_matrices(dtype: str, shape: tuple[int, int, int], flip_a: bool, flip_b: bool) -> None:
     """Rows or columns are divided, whichever are more, also of transposed operands."""

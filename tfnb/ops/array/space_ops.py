@@ -14,6 +14,7 @@ from tfnb.core.channel_order import (
     channels_to_second,
     lies_channels_last,
 )
+from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import UNKNOWN_SHAPE, InferenceContext, merge_dims, merge_shapes
 from tfnb.core.tensor_shape import TensorShape
@@ -390,8 +391,7 @@ def _space_to_batch(xp: Any, input: Any, block: list[int], paddings: Any) -> Any
         count *= more
     padded += [(0, 0)] * (input.ndim - len(padded))
     if any(map(any, padded)):
-        zero = b"" if input.dtype == object else 0
-        input = xp.pad(input, padded, constant_values=zero)
+        input = _padded(xp, input, padded)
     count = len(block)
     sizes = [input.shape[0]]
     for axis, size in enumerate(block):
@@ -402,6 +402,16 @@ def _space_to_batch(xp: Any, input: Any, block: list[int], paddings: Any) -> Any
     rest = [2 * count + 1 + i for i in range(len(tail))]
     moved = parts.transpose([*blocks, 0, *spaces, *rest])
     return moved.reshape([input.shape[0] * math.prod(block), *sizes[1::2], *tail])
+
+
+def _padded(xp: Any, input: Any, pairs: list[tuple[int, int]]) -> Any:
+    """Return an array with zeros, or empty strings, before and after it; `numpy.pad` is slow."""
+    sizes = [size + before + after for size, (before, after) in zip(input.shape, pairs)]
+    check_fits(xp, sizes, input.dtype)
+    out = np.full(sizes, b"", object) if input.dtype == object else xp.zeros(sizes, input.dtype)
+    inside = (slice(before, before + size) for size, (before, _) in zip(input.shape, pairs))
+    out[tuple(inside)] = input
+    return out
 
 
 def _batch_to_space(xp: Any, input: Any, block: list[int], crops: Any) -> Any:
@@ -430,7 +440,9 @@ def _batch_to_space(xp: Any, input: Any, block: list[int], crops: Any) -> Any:
         order += [count + 1 + axis, axis]
     order += [2 * count + 1 + i for i in range(len(tail))]
     whole = [n * size for n, size in zip(space, block)]
-    return parts.transpose(order).reshape([batch, *whole, *tail])[tuple(index)]
+    found = parts.transpose(order).reshape([batch, *whole, *tail])[tuple(index)]
+    # Kernels that read the result several times take longer than a copy if it has gaps.
+    return xp.ascontiguousarray(found)
 
 
 @register_op(

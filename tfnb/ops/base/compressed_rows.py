@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 # Products that are held at once, in elements: they stay in a core's cache.
 _PIECE = 1 << 16
-# From this number of columns of the dense matrix on, rows of one length are summed together:
-# `np.add.reduceat` along an axis adds one product after another without vector instructions.
-_WIDE = 32
+# From this number of columns of the dense matrix on, rows of one length are multiplied together, as
+# a stack of products: `np.add.reduceat` along an axis adds one product after another without vector
+# instructions.
+_WIDE = 8
 # The fewest elements for each length that rows have, on average.
 _LEAST_OF_A_LENGTH = 64
 # A matrix with this part of its elements set is multiplied as a dense one: BLAS multiplies about
@@ -119,6 +120,6 @@ def _add_by_lengths(
             some = slice(int(firsts[row]), int(firsts[row]) + (last - row) * length)
             chosen = dense.take(columns[some], axis=0).reshape(last - row, length, width)
             factors = values[some].reshape(last - row, length)
-            np.einsum("rk,rkw->rw", factors, chosen, out=sums[row:last])
+            np.matmul(factors[:, None], chosen, out=sums[row:last, None])
         begin = end
     out[order] = sums

@@ -27,6 +27,7 @@ from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.piecewise_products import multiply_of
+from tfnb.ops.base.swapped import GAP, needs_gap, swapped
 from tfnb.ops.conv import compiled_conv, compiled_filter_gradient, compiled_winograd, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
@@ -107,14 +108,17 @@ class _Patches:
         self, batch: int, outputs: list[int], itemsize: int, shares: int
     ) -> list[tuple[Array, int, int]]:
         positions = math.prod(outputs)
-        image_bytes = positions * self._depth * itemsize
-        is_whole = image_bytes <= _BUFFER_BYTES and batch >= shares
+        row_bytes = self._depth * itemsize
+        image_bytes = positions * row_bytes
+        # A product takes the whole filter into its caches, however few the rows are.
+        room = max(_BUFFER_BYTES, _LEAST_ROWS * row_bytes)
+        is_whole = image_bytes <= room and batch >= shares
         if is_whole or len(outputs) < 2 or self._xp is not np:
-            count = max(1, min(_BUFFER_BYTES // max(1, image_bytes), -(-batch // shares)))
+            count = max(1, min(room // max(1, image_bytes), -(-batch // shares)))
             starts = [(n, min(n + count, batch)) for n in range(0, batch, count)]
             return [(slice(m, n), m * positions, n * positions) for m, n in starts]
         per_row = positions // outputs[0]
-        count = max(1, _BUFFER_BYTES // (per_row * self._depth * itemsize))
+        count = max(1, room // (per_row * row_bytes))
         count = min(count, -(-outputs[0] // -(-shares // batch)))
         blocks = []
         for image, first in product(range(batch), range(0, outputs[0], count)):
@@ -279,8 +283,8 @@ def forward_biased(
 ) -> Array | None:
     """Return a convolution and what follows it by compiled routines, in one pass.
 
-    None where they do not fit, or are not ready.  Results have the bits of a convolution by the
-    same routines and of separate steps behind it.
+    None where they do not fit, or are not ready, and the nodes are as fast as a convolution alone.
+    Results have the bits of a convolution by the same routines and of separate steps behind it.
 
     Args:
       x: the images, see :func:`forward`.
@@ -296,9 +300,15 @@ def forward_biased(
     if _num_covered(windows, x.shape[-1], kernel.shape):
         return None
     out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
-    if out.size and _forward_compiled(x, kernel, windows, out, after):
+    if not out.size:
+        return None
+    if _forward_compiled(x, kernel, windows, out, after):
         return out
-    return None
+    if bias is not None or norm is not None or limits != (-math.inf, math.inf):
+        return None
+    if winograd.suits(np, x, kernel.shape, [replace(w, dilation=1) for w in windows]):
+        return None  # what is in blocks of a dilated convolution is transformed
+    return forward(np, x, kernel, windows)
 
 
 def _forward_compiled(
@@ -316,6 +326,19 @@ def _forward_compiled(
     return compiled_conv.convolve(x, kernel, windows, out, after)
 
 
+# Matrices with this number of elements are multiplied where they lie, in the order of columns:
+# a copy in the order of their rows takes longer than it saves.
+_LEAST_VIEWED = 1 << 15
+
+
+def _matrix_of(xp: Xp, kernel: Array) -> Array:
+    """Return a filter as a matrix of one column for each output channel."""
+    matrix = kernel.reshape(-1, kernel.shape[-1])
+    if xp is np and matrix.flags.f_contiguous and matrix.size >= _LEAST_VIEWED:
+        return matrix
+    return xp.ascontiguousarray(matrix)
+
+
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
     is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
     if is_suited and _forward_compiled(x, kernel, windows, out):
@@ -323,7 +346,7 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
     is_small = winograd.suits(xp, x, kernel.shape, windows)
     if is_small and winograd.forward(x, kernel, windows, out):
         return
-    matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]))
+    matrix = _matrix_of(xp, kernel)
     rows = out.reshape(-1, out.shape[-1])
     is_one = is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES
     if is_one and _shares(x, windows, out.shape[-1]) == 1:
@@ -420,7 +443,9 @@ def _products_with_patches(xp: Xp, patches: _Patches, rows: Array) -> Array:
         shard(count, 1, work)
     else:
         work(0, count)
-    return sum(parts[1:], start=parts[0])
+    for part in parts[1:]:
+        xp.add(parts[0], part, out=parts[0])
+    return parts[0]
 
 
 def backprop_input(
@@ -489,7 +514,10 @@ def _turned(
     phases = gradient_phases(windows) if channels >= _LEAST_TURNED else None
     if phases is None or not phases[0].is_whole:
         return None
-    return np.ascontiguousarray(kernel[phases[0].taps].swapaxes(-1, -2)), phases[0].windows
+    taps = kernel[phases[0].taps]
+    if is_pointwise(phases[0].windows) and taps.size >= _LEAST_VIEWED:
+        return taps.swapaxes(-1, -2), phases[0].windows
+    return swapped(np, taps), phases[0].windows
 
 
 # What the two ways to compute a gradient with strides cost in nanoseconds: multiplications per
@@ -546,17 +574,18 @@ def _by_blocks(
         before, after = number - 1 - first, last - w.output
         seen.append(Window(w.output, number, 1, 1, last - first, before, after))
     rank = len(windows)
-    whole = np.zeros(
-        (*(n * s for n, s in zip(numbers, strides, strict=True)), channels, out_channels),
-        kernel.dtype,
-    )
-    whole[tuple(slice(size) for size in kernel.shape[:rank])] = kernel
+    sides = (n * s for n, s in zip(numbers, strides, strict=True))
+    shape = (*sides, channels, out_channels)
+    gap = GAP if needs_gap(shape) else 0
+    whole = np.zeros((*shape[:-1], out_channels + gap), kernel.dtype)
+    whole[..., :out_channels][tuple(slice(size) for size in kernel.shape[:rank])] = kernel
     # [number, stride] of each dimension, the last position first.
     whole = whole.reshape(
         *(size for pair in zip(numbers, strides, strict=True) for size in pair),
         channels,
-        out_channels,
-    )[tuple(slice(None, None, -1 if axis % 2 == 0 else None) for axis in range(2 * rank))]
+        out_channels + gap,
+    )[..., :out_channels]
+    whole = whole[(slice(None, None, -1), slice(None)) * rank]
     taps, offsets = range(0, 2 * rank, 2), range(1, 2 * rank, 2)
     matrix = whole.transpose(*taps, 2 * rank + 1, *offsets, 2 * rank)
     matrix = matrix.reshape(*numbers, out_channels, math.prod(strides) * channels)
@@ -682,7 +711,9 @@ def _phase(windows: tuple[Window, ...], offsets: tuple[int, ...]) -> Phase:
 def _spread(
     xp: Xp, out_backprop: Array, kernel: Array, windows: Sequence[Window], total: Array
 ) -> None:
-    matrix = xp.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
+    matrix = kernel.reshape(-1, kernel.shape[-1])
+    is_viewed = xp is np and matrix.size >= _LEAST_VIEWED
+    matrix = matrix.T if is_viewed else swapped(xp, matrix)
     batch = total.shape[0]
     outputs = tuple(w.output for w in windows)
     filters = tuple(w.filter for w in windows)

@@ -10,6 +10,7 @@ computed in float32.
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, is_pointwise, wid
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tfnb.core.kernel_types import Array, Xp
 
@@ -150,18 +151,38 @@ def _forward_rows(x: Array, taps: Array, windows: Sequence[Window]) -> Array:
     weights = [_repeated(taps[:, columns], rows.width) for columns in rows.columns]
 
     def work(first: int, last: int) -> None:
-        # A work unit is a row of an image.
-        for image in range(first // height, -(-last // height)):
-            begin, end = max(first - image * height, 0), min(last - image * height, height)
-            target = out[image, begin:end]
+        for some in _blocks(first, last, height, math.prod(out.shape[1:])):
+            target = out[some]
             for number, (view, weight) in enumerate(zip(rows.views, weights, strict=True)):
                 if number:
-                    target += np.einsum("rijx,ijx->rx", view[image, begin:end], weight)
+                    target += np.einsum("nrijx,ijx->nrx", view[some], weight)
                 else:
-                    np.einsum("rijx,ijx->rx", view[image, begin:end], weight, out=target)
+                    np.einsum("nrijx,ijx->nrx", view[some], weight, out=target)
 
     shard(len(x) * height, least, work)
     return out.reshape(len(x), height, rows.width, channels)
+
+
+# Elements of small images that are computed at once.
+_AT_ONCE = 1 << 15
+
+
+def _blocks(first: int, last: int, height: int, size: int) -> Iterator[tuple[slice, slice]]:
+    """Yield (images, their rows) for a range of rows of all images.
+
+    Args:
+      first: the first row.
+      last: the row after the last.
+      height: the rows of an image.
+      size: the elements of an image.
+    """
+    most = max(1, _AT_ONCE // max(1, size))
+    while first < last:
+        image, top = divmod(first, height)
+        count = 1 if top else max(1, min(most, (last - first) // height))
+        end = height if count > 1 else min(height, top + last - first)
+        yield slice(image, image + count), slice(top, end)
+        first += (end - top) * count
 
 
 def _repeated(taps: Array, width: int) -> Array:
@@ -194,11 +215,8 @@ def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: i
     out = np.empty((*shape[:3], shape[-1]), x.dtype)
 
     def work(first: int, last: int) -> None:
-        # A work unit is a row of an image.
-        for image in range(first // down.output, -(-last // down.output)):
-            top = image * down.output
-            some = slice(max(first - top, 0), min(last - top, down.output))
-            np.einsum("rnijc,ijc->rnc", seen[image, some], taps, out=out[image, some])
+        for some in _blocks(first, last, down.output, math.prod(out.shape[1:])):
+            np.einsum("nrwijc,ijc->nrwc", seen[some], taps, out=out[some])
 
     shard(len(x) * down.output, least, work)
     return out
@@ -235,7 +253,7 @@ def backprop_filter(
 
 
 # From this row length on, summing over whole rows is faster.
-_LONG_ROW = 1024
+_LONG_ROW = 300
 # Upper bound on partial sums over images, independent of the number of threads.
 _PARTS = 8
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from tfnb.core import dtypes
 from tfnb.core.process.work_sharder import num_threads, shard
-from tfnb.ops.base.large_arrays import choose, is_large, sum_over, takes_plain_ways, zero_where
+from tfnb.ops.base.large_arrays import choose, is_large, sum_over, takes_plain_ways
 from tfnb.ops.conv import compiled_pooling
 from tfnb.ops.conv.windows import Window, pad_spatial, unpad_spatial
 
@@ -294,10 +294,7 @@ def spread_to_winners(
     """Add the gradient of every output to the input cell that won."""
     total = xp.zeros((input_shape[0], *(w.padded for w in windows), input_shape[-1]), grad.dtype)
     for number, cells in enumerate(_cells(windows)):
-        if is_large(xp, grad) and grad.flags.c_contiguous:
-            total[cells] += zero_where(np, place != number, grad.copy())
-        else:
-            total[cells] += xp.where(place == number, grad, grad.dtype.type(0))
+        total[cells] += choose(xp, place == number, grad, grad.dtype.type(0))
     return unpad_spatial(total, windows, 1)
 
 

@@ -174,10 +174,12 @@ def _divided_product(a: Array, b: Array, is_turned: bool) -> Array:
         shard(side, _LEAST_PRODUCTS // (inner * other) + 1, work_in_pieces, unit)
         return out
     if rows >= columns:
+        # `matmul` does not call BLAS for a column times a row.
+        multiply = np.dot if inner == 1 else np.matmul
         shard(
             rows,
             _LEAST_PRODUCTS // (inner * columns) + 1,
-            lambda first, last: np.matmul(a[first:last], b, out=out[first:last]),
+            lambda first, last: multiply(a[first:last], b, out=out[first:last]),
             _UNIT,
         )
         return out

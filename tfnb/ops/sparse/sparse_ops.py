@@ -485,7 +485,7 @@ def sparse_tensor_dense_mat_mul(
     if np.size(a_shape) != 2 or np.ndim(b) != 2:
         raise errors.invalid_argument("Tensors 'a' and 'b' must be matrices.")
     outer, inner = np.asarray(a_shape).tolist()
-    rows, columns = np.asarray(a_indices).T
+    rows, columns = np.ascontiguousarray(np.asarray(a_indices).T)
     values, dense = np.asarray(a_values), np.asarray(b)
     if adjoint_a:
         outer, inner, rows, columns, values = inner, outer, columns, rows, values.conj()

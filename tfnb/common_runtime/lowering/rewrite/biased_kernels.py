@@ -4,7 +4,7 @@ An op may register how it does so (``OpDefinition.biased``).  Its node, the Bias
 batch norm with given statistics behind that (``OpDefinition.normalizes``), and a Relu or Relu6
 behind that, become a compiled cluster whose function is the registered one; the nodes run wherever
 that returns None.  A convolution between SpaceToBatchND and BatchToSpaceND counts as one dilated
-node (``dilated_kernels.py``).
+node (``dilated_kernels.py``); without kernels, only these are clusters, if they are of images.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from tfnb.common_runtime.lowering.support.traced import is_own_kernel
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
 
 _LIMITS = {"Relu": (0.0, math.inf), "Relu6": (0.0, 6.0)}
@@ -47,14 +48,20 @@ _NO_LIMITS = -math.inf, math.inf
 _BIASES = ("BiasAdd", "Add", "AddV2")
 
 
-def find_biased(program: Program, uses: Mapping[str, int]) -> int:
+def find_biased(program: Program, uses: Mapping[str, int], *, only_dilated: bool = False) -> int:
     """Replace nodes in a program by compiled clusters, numbered from 1; return how many.
 
     Args:
       program: the program; it is changed.
       uses: how often each register is read.
+      only_dilated: whether only dilated convolutions of images are found, without what follows.
     """
-    return _Finder(program, uses).find(program.root)
+    return _Finder(program, uses, only_dilated=only_dilated).find(program.root)
+
+
+def may_be_dilated(item: NodeItem) -> bool:
+    """Return whether a node may be the first of a dilated convolution."""
+    return item.op == dilated_kernels.FIRST and not is_on_gpu(item)
 
 
 def is_biased(cluster: Cluster) -> bool:
@@ -131,9 +138,10 @@ def _norm_of(compute: Compute) -> Callable[..., Any] | None:
 class _Finder:
     """Finds the clusters of one program."""
 
-    def __init__(self, program: Program, uses: Mapping[str, int]) -> None:
+    def __init__(self, program: Program, uses: Mapping[str, int], *, only_dilated: bool) -> None:
         self._constants = program.constants
         self._uses = uses
+        self._only_dilated = only_dilated
         self._number = 0
 
     def find(self, block: Block) -> int:
@@ -158,22 +166,14 @@ class _Finder:
         self, block: Block, place: int, readers: Mapping[str, int], makers: Mapping[str, int]
     ) -> None:
         """Join a node and those behind it."""
-        places = self._dilated(block, place, readers, makers) or [place]
-        is_line = len(places) > 3
-        for is_fit in (self._is_bias,) if is_line else (self._is_bias, self._is_norm):
-            found = self._only_reader(block, places[-1], readers)
-            if found is not None and is_fit(block[found], block[places[-1]]):
-                places.append(found)
+        dilated = self._dilated(block, place, readers, makers)
+        if self._only_dilated:
+            # Images of one row are faster in blocks, whose windows are one piece of memory.
+            places = dilated if dilated is not None and len(dilated) == 3 else [place]
+        else:
+            places = self._with_following(block, dilated or [place], readers)
         if len(places) == 1:
             return
-        found = self._only_reader(block, places[-1], readers)
-        if found is not None and self._is_limit(block[found]):
-            places.append(found)
-        elif found is not None and _is_elementwise(block[found]) and _adds(block[places[-1]]):
-            # A cluster of elementwise nodes begins with the bias.
-            places.pop()
-            if len(places) == 1:
-                return
         first, last = places[0], places[-1]
         members = [block[place] for place in places]
         made = {member.results[0] for member in members}  # type: ignore[union-attr]
@@ -195,6 +195,25 @@ class _Finder:
             list(members),
             compiled=list(members),  # type: ignore[arg-type]
         )
+
+    def _with_following(
+        self, block: Block, places: list[int], readers: Mapping[str, int]
+    ) -> list[int]:
+        """Return the places of a convolution and of what follows it."""
+        is_line = len(places) > 3
+        for is_fit in (self._is_bias,) if is_line else (self._is_bias, self._is_norm):
+            found = self._only_reader(block, places[-1], readers)
+            if found is not None and is_fit(block[found], block[places[-1]]):
+                places.append(found)
+        if len(places) == 1:
+            return places
+        found = self._only_reader(block, places[-1], readers)
+        if found is not None and self._is_limit(block[found]):
+            places.append(found)
+        elif found is not None and _is_elementwise(block[found]) and _adds(block[places[-1]]):
+            # A cluster of elementwise nodes begins with the bias.
+            places.pop()
+        return places
 
     def _dilated(
         self, block: Block, place: int, readers: Mapping[str, int], makers: Mapping[str, int]

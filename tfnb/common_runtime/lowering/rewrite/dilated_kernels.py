@@ -8,7 +8,7 @@ in the same order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.lowering.recognise.program import Compute
 
-_TO_BATCH, _TO_SPACE = "SpaceToBatchND", "BatchToSpaceND"
+FIRST: Final = "SpaceToBatchND"
+"""The op of the first of these nodes."""
+
+_TO_SPACE = "BatchToSpaceND"
 
 
 @record(slots=True)
@@ -83,7 +86,7 @@ class Gaps:
 
 def gaps_of(members: Sequence[Compute]) -> Gaps | None:
     """Return the nodes around a convolution that is one of these members, if there are any."""
-    if members[0].item.op != _TO_BATCH:
+    if members[0].item.op != FIRST:
         return None
     is_line = members[1].item.op == "ExpandDims"
     return Gaps(len(members[0].args) + is_line, is_line)
@@ -91,7 +94,7 @@ def gaps_of(members: Sequence[Compute]) -> Gaps | None:
 
 def begins(compute: Compute) -> bool:
     """Return whether a node puts space into the batch."""
-    return compute.item.op == _TO_BATCH
+    return compute.item.op == FIRST
 
 
 def ends(compute: Compute) -> bool:

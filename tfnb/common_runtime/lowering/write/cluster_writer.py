@@ -187,7 +187,8 @@ class ClusterWriter:
         source, name = self._source, f"kernel{cluster.number}"
         members = cluster.compiled
         clusters, compiling = self._compiled_clusters, self._compiling
-        self.makers["warm_up"] = lambda names: compiling.WarmUp(names, clusters)
+        if compiling is not None:
+            self.makers["warm_up"] = lambda names: compiling.WarmUp(names, clusters)
         if is_biased(cluster):
             source.names[name] = biased_function(members)
             source.check(1)

@@ -52,7 +52,8 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Sent,
     insides_of,
 )
-from tfnb.common_runtime.lowering.rewrite.clusters import find_clusters
+from tfnb.common_runtime.lowering.rewrite.biased_kernels import find_biased, may_be_dilated
+from tfnb.common_runtime.lowering.rewrite.clusters import count_uses, find_clusters
 from tfnb.common_runtime.lowering.rewrite.frees import place_frees
 from tfnb.common_runtime.lowering.rewrite.held import find_held
 from tfnb.common_runtime.lowering.rewrite.product_sums import defer_products
@@ -120,6 +121,10 @@ class StepWriter:
                 )
                 if compiled.find_compiled(program, scalars):
                     self._compiled = compiled
+            elif journal is None and any(map(may_be_dilated, immutable.items)):
+                uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
+                count_uses(program.root, uses)
+                find_biased(program, uses, only_dilated=True)
             find_clusters(program)
         self.segments: Any = None
         if immutable.device.xp is not np:
