@@ -181,10 +181,21 @@ def _in_order(b: Array, seconds: float) -> Array | None:
     """Return a matrix in C order; None where the copy is not compiled yet."""
     if b.flags.c_contiguous:
         return b
+    out = np.empty(b.shape, np.float32)
+    return out if copy_turned(b, out, seconds) else None
+
+
+def copy_turned(b: Array, out: Array, seconds: float) -> bool:
+    """Copy a matrix of float32 in Fortran's order; return whether the routine is ready.
+
+    Args:
+      b: the matrix.
+      out: a matrix of its shape in C order.
+      seconds: the time of the plain way, estimated.
+    """
     function = _TRANSPOSED.find(seconds)
     if function is None:
-        return None
+        return False
     columns, rows = b.shape
-    out = np.empty(b.shape, np.float32)
     run_rows(function, [out, b], -(-rows // _BAND), _BAND * columns, rows, columns, columns)
-    return out
+    return True

@@ -26,7 +26,7 @@ import numpy as np
 from tfnb.core.compiled.routines import Routine, run_sizes
 from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
-from tfnb.ops.base.compiled_products import LANES, ROWS, column_blocks
+from tfnb.ops.base.compiled_products import LANES, ROWS, column_blocks, copy_turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -577,6 +577,24 @@ def plan_of(
     return made
 
 
+# The fewest elements of a matrix of a filter for which turning it pays.
+_LEAST_TURNED = 1 << 16
+_SECONDS_OF_TURNED = 3e-9
+
+
+def filter_in_order(kernel: Array) -> Array:
+    """Return a filter in C order; its channels may be swapped, as in gradients."""
+    height, width = kernel.shape[-2:]
+    is_turned = kernel.strides[-2:] == (_ITEM, height * _ITEM)
+    if not is_turned or height * width < _LEAST_TURNED or kernel.dtype != np.float32:
+        return np.ascontiguousarray(kernel)
+    out, seconds = np.empty(kernel.shape, np.float32), height * width * _SECONDS_OF_TURNED
+    for cell in np.ndindex(kernel.shape[:-2]):
+        if not copy_turned(kernel[cell], out[cell], seconds):
+            return np.ascontiguousarray(kernel)
+    return out
+
+
 def convolve(
     x: Array,
     kernel: Array,
@@ -605,7 +623,7 @@ def convolve(
     if None in functions:
         return False
     plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
-    taps = np.ascontiguousarray(kernel)
+    taps = filter_in_order(kernel)
     plan.run(functions, out, plan.padded(x), taps, after=after[1:] if after else ())  # type: ignore[arg-type]
     return True
 
