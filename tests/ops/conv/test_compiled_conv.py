@@ -275,3 +275,17 @@ def test_gradients_of_filters_of_one_cell(channels):
     found = conv_kernels.backprop_filter(np, x, grad, (1, 1, *channels), windows)
     wanted = x.reshape(-1, channels[0]).T.astype(float) @ grad.reshape(-1, channels[1])
     np.testing.assert_allclose(found[0, 0], wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_tables_that_forms_share_with_places_count_once():
+    """A form that has little beside its places leaves memory for other forms."""
+    windows = (window(60, 3, 1, 1, (1, 1)), window(50, 3, 1, 1, (1, 1)))
+    x, out = random(2, 60, 50, 4), np.empty((2, 60, 50, 8), np.float32)
+    known = []
+
+    def tables(places):
+        known.append(places)
+        return [places.seen, places.targets, places.runs, np.zeros(4, np.int64)], []
+
+    plan = compiled_conv.Plan(x, windows, out, tables)
+    assert plan.nbytes == known[0].nbytes + 32

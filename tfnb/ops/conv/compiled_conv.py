@@ -404,14 +404,17 @@ class Places:
         is_joined = windows[-1].dilation == 1 and within[-2] == shape[-1]
         self.runs = offsets(sizes[:-1], across[:-1]) if is_joined else self.cells
         self.length = shape[-1] * (sizes[-1] if is_joined else 1)
-        tables = (self.seen, self.targets, self.cells, self.runs)
-        self.nbytes = sum(one.nbytes for one in tables)
+        self.nbytes = sum(one.nbytes for one in self.tables())
+
+    def tables(self) -> tuple[Array, ...]:
+        """Return all tables."""
+        return self.seen, self.targets, self.cells, self.runs
 
 
 _ITEM = 4
 # The tables of the latest convolutions and poolings, and the limit in bytes of each dictionary.
 _kept: dict[Any, Places] = {}
-_MOST_BYTES = 1 << 24
+_MOST_BYTES = 1 << 26
 _lock = threading.Lock()
 forking.guard(sys.modules[__name__], "_lock")
 
@@ -514,7 +517,9 @@ class Plan:
         self._calls = [
             (rows, ns, np.array([0, 0, rows, *sizes], np.int64)) for rows, ns, sizes in calls
         ]
-        self.nbytes = places.nbytes + sum(one.nbytes for one in self._tables)
+        # Most tables are those of the places.
+        own = {id(one): one for one in (*places.tables(), *self._tables)}
+        self.nbytes = sum(one.nbytes for one in own.values())
 
     def padded(self, x: Array) -> Array:
         """Return images with their padding, of which the channels lie close to each other."""
