@@ -74,6 +74,31 @@ def test_gradients_of_maxima_are_those_of_the_plain_way(case, value):
         assert (direct is None) == (has_padding and value == -np.inf)
 
 
+@pytest.mark.parametrize("sizes", [(9,), (4, 5, 6)])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("value", [0.5, np.nan, np.inf, -np.inf])
+def test_one_and_three_spatial_dimensions(sizes, case, value):
+    """Windows of minus infinity have it as their maximum, unless they meet padding."""
+    windows = [window(size, *case) for size in sizes]
+    x = np.round(random(2, *sizes, 21), 1)
+    x[0] = value
+    x[(1, *(1,) * len(sizes))] = value
+    grad = random(2, *(w.output for w in windows), 21)
+    for kernel in (max_pool, avg_pool, lambda xp, x, windows: max_pool_grad(xp, x, grad, windows)):
+        with np.errstate(all="ignore"):
+            plain = kernel(np, x, windows)
+        with compiling_at_once():
+            found = compiled(kernel, x, windows)
+        np.testing.assert_allclose(found, plain, 1e-6, 1e-6)
+    with compiling_at_once():
+        finite = np.zeros_like(x)
+        assert compiled(lambda _, x, w: compiled_pooling.maximum(x, w), finite, windows) is not None
+        gradient = compiled(
+            lambda _, x, w: compiled_pooling.maximum_gradient(x, grad, w), finite, windows
+        )
+        assert gradient is not None
+
+
 def test_gradients_of_many_images_do_not_depend_on_threads(monkeypatch):
     """Two threads give the bits of one."""
     windows = [window(40, 3, 1, 1, (1, 1))] * 2

@@ -7,6 +7,7 @@ order, because windows may share cells; threads share the images.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,8 +39,8 @@ def _larger(loops: Loops, kind: str, found: str, value: str) -> str:
     return loops.do("select", f"<{LANES} x i1> {mask}", f"{kind} {value}", f"{kind} {found}")
 
 
-def _write(loops: Loops, *, is_maximum: bool) -> None:
-    """Write the routine.
+def _write(loops: Loops, *, is_maximum: bool, start_value: float) -> None:
+    """Write the routine, which begins with a value at each position.
 
     Its arrays are result, padded input, and offsets of positions in the input, of positions in the
     result, and of cells in the input.  Its sizes are the first tile, the end of the tiles, the
@@ -49,7 +50,7 @@ def _write(loops: Loops, *, is_maximum: bool) -> None:
     kind = f"<{LANES} x float>"
     last_start = loops.do("sub i64", total, str(_POSITIONS))
     vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
-    empty = loops.splat("float", literal(_LOWEST if is_maximum else 0.0, "float"), LANES)
+    empty = loops.splat("float", literal(start_value, "float"), LANES)
     with loops.loop(begin, end) as tile:
         start = loops.do("mul nuw nsw i64", tile, str(_POSITIONS))
         is_beyond = loops.do("icmp sgt i64", start, last_start)
@@ -124,8 +125,9 @@ def _write_gradient(loops: Loops) -> None:
 
 
 _GRADIENT = Routine(6, _write_gradient)
-_MAXIMUM = Routine(5, partial(_write, is_maximum=True))
-_SUM = Routine(5, partial(_write, is_maximum=False))
+_MAXIMUM = Routine(5, partial(_write, is_maximum=True, start_value=_LOWEST))
+_MAXIMUM_OF_VOLUMES = Routine(5, partial(_write, is_maximum=True, start_value=-math.inf))
+_SUM = Routine(5, partial(_write, is_maximum=False, start_value=0.0))
 # Estimates of the plain way, and of a cell here.
 _SECONDS_OF_CALL, _SECONDS_OF_CELL = 15e-6, 2e-10
 _NS_OF_CELL = 0.05
@@ -134,10 +136,10 @@ _SECONDS_OF_GRADIENT, _NS_OF_GRADIENT = 1e-9, 0.15
 
 def _reduced(routine: Routine, x: Array, windows: Sequence[Window], empty: float) -> Array | None:
     outputs = tuple(w.output for w in windows)
-    if x.dtype != np.float32 or 0 in x.shape or 0 in outputs or len(windows) != 2:
+    if x.dtype != np.float32 or 0 in x.shape or 0 in outputs:
         return None
     out = np.empty((len(x), *outputs, x.shape[-1]), np.float32)
-    cells = windows[0].filter * windows[1].filter
+    cells = math.prod(w.filter for w in windows)
     function = routine.find(_SECONDS_OF_CALL + out.size * cells * _SECONDS_OF_CELL)
     if function is None:
         return None
@@ -158,9 +160,10 @@ def _reduced(routine: Routine, x: Array, windows: Sequence[Window], empty: float
 def maximum(x: Array, windows: Sequence[Window]) -> Array | None:
     """Return the maximum of every window of images; None where the routine is not ready.
 
-    It is at least the lowest finite number.
+    With two spatial dimensions it is at least the lowest finite number, which is also the padding.
     """
-    return _reduced(_MAXIMUM, x, windows, _LOWEST)
+    routine = _MAXIMUM if len(windows) == 2 else _MAXIMUM_OF_VOLUMES
+    return _reduced(routine, x, windows, _LOWEST)
 
 
 def total(x: Array, windows: Sequence[Window]) -> Array | None:
@@ -170,11 +173,11 @@ def total(x: Array, windows: Sequence[Window]) -> Array | None:
 
 def maximum_gradient(x: Array, grad: Array, windows: Sequence[Window]) -> Array | None:
     """Return the gradient of maxima; None where the routine does not fit, or is not ready."""
-    if x.dtype != np.float32 or grad.dtype != np.float32 or len(windows) != 2:
+    if x.dtype != np.float32 or grad.dtype != np.float32:
         return None
     if not grad.size or not grad.flags.c_contiguous:
         return None
-    cells = windows[0].filter * windows[1].filter
+    cells = math.prod(w.filter for w in windows)
     function = _GRADIENT.find(_SECONDS_OF_CALL + grad.size * cells * _SECONDS_OF_GRADIENT)
     if function is None:
         return None
@@ -183,7 +186,7 @@ def maximum_gradient(x: Array, grad: Array, windows: Sequence[Window]) -> Array 
         return None  # padding must not win over these cells
     places = places_of(padded, windows, grad)
     total = np.zeros(padded.shape, np.float32)
-    positions = windows[0].output * windows[1].output
+    positions = math.prod(w.output for w in windows)
     run_rows(
         function,
         [total, padded, grad, places.seen, places.targets, places.cells],
