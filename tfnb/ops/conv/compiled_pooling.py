@@ -124,7 +124,41 @@ def _write_gradient(loops: Loops) -> None:
                 loops.vector_store(total, target, LANES, some)
 
 
+def _write_equals(loops: Loops) -> None:
+    """Write the routine that adds the gradient of each position to all cells near its maximum.
+
+    Its arrays are those of `_write_gradient` with the output behind its gradient, and the largest
+    distance, which is exclusive.  Its sizes are the same.
+    """
+    begin, end, positions, cells, channels = (loops.size(i) for i in range(5))
+    kind, bits = f"<{LANES} x float>", f"<{LANES} x i1>"
+    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
+    near = loops.splat("float", loops.load("float", 7, "0"), LANES)
+    first_position = loops.do("mul i64", begin, positions)
+    last_position = loops.do("mul i64", end, positions)
+    with loops.loop(first_position, last_position) as position:
+        seen, given = (loops.load("i64", array, position) for array in (4, 5))
+        with loops.loop("0", vectors) as vector:
+            first = loops.do("mul i64", vector, str(LANES))
+            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+            start, at = (loops.do("add i64", one, first) for one in (seen, given))
+            came, most = (
+                loops.vector_load(loops.place("float", array, at), LANES, mask)
+                for array in ("%a2", "%a3")
+            )
+            with loops.loop("0", cells) as cell:
+                at = loops.do("add i64", start, loops.load("i64", 6, cell))
+                value = loops.vector_load(loops.place("float", "%a1", at), LANES, mask)
+                below = loops.do(f"fcmp olt {kind}", loops.do(f"fsub {kind}", value, most), near)
+                above = loops.do(f"fcmp olt {kind}", loops.do(f"fsub {kind}", most, value), near)
+                some = loops.do(f"and {bits}", loops.do(f"and {bits}", below, above), mask)
+                target = loops.place("float", "%a0", at)
+                total = loops.do(f"fadd {kind}", loops.vector_load(target, LANES, some), came)
+                loops.vector_store(total, target, LANES, some)
+
+
 _GRADIENT = Routine(6, _write_gradient)
+_EQUALS = Routine(8, _write_equals)
 _MAXIMUM = Routine(5, partial(_write, is_maximum=True, start_value=_LOWEST))
 _MAXIMUM_OF_VOLUMES = Routine(5, partial(_write, is_maximum=True, start_value=-math.inf))
 _SUM = Routine(5, partial(_write, is_maximum=False, start_value=0.0))
@@ -190,6 +224,40 @@ def maximum_gradient(x: Array, grad: Array, windows: Sequence[Window]) -> Array 
     run_rows(
         function,
         [total, padded, grad, places.seen, places.targets, places.cells],
+        len(x),
+        positions * cells * x.shape[-1] * _NS_OF_GRADIENT,
+        positions,
+        cells,
+        x.shape[-1],
+    )
+    return unpad_spatial(total, windows, 1)
+
+
+def spread_to_equals(
+    x: Array, output: Array, grad: Array, windows: Sequence[Window], near: Array
+) -> Array | None:
+    """Add the gradient of every output to all cells of its window nearer to it than a distance.
+
+    None where the routine does not fit, or is not ready.  Where windows share cells, sums may be
+    rounded otherwise than on the plain way.
+    """
+    if any(one.dtype != np.float32 for one in (x, output, grad)) or not grad.size:
+        return None
+    if not (grad.flags.c_contiguous and output.flags.c_contiguous):
+        return None
+    cells = math.prod(w.filter for w in windows)
+    function = _EQUALS.find(_SECONDS_OF_CALL + grad.size * cells * _SECONDS_OF_GRADIENT)
+    if function is None:
+        return None
+    padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, -np.inf))
+    places = places_of(padded, windows, grad)
+    total = np.zeros(padded.shape, np.float32)
+    positions = math.prod(w.output for w in windows)
+    distance: Array = np.array([near], np.float32)
+    tables = [places.seen, places.targets, places.cells, distance]
+    run_rows(
+        function,
+        [total, padded, grad, output, *tables],
         len(x),
         positions * cells * x.shape[-1] * _NS_OF_GRADIENT,
         positions,
