@@ -236,3 +236,56 @@ def test_forms_that_were_forgotten_are_made_again(monkeypatch):
             for one, other in zip(found, plain, strict=True):
                 np.testing.assert_allclose(one, other, 1e-4, 2e-5)
     assert len(compiled_conv._plans) <= 2
+
+
+@pytest.mark.parametrize("shape", [(270, 301), (3, 2, 256, 260), (2, 40, 30)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_filters_with_swapped_channels_are_copied_in_order(shape, dtype, monkeypatch):
+    """Large ones by a routine; cells may be reversed or left out, and NaN keeps its place."""
+    filters = random(*shape).astype(dtype)
+    if dtype is not np.int32:
+        filters[..., 1, 2] = np.nan
+    turned = []
+    copy_turned = compiled_conv.copy_turned
+
+    def noted(*arguments):
+        turned.append(copy_turned(*arguments))
+        return turned[-1]
+
+    monkeypatch.setattr(compiled_conv, "copy_turned", noted)
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    with compiling_at_once():
+        compiled_conv.filter_in_order(filters.swapaxes(-1, -2))
+        HELPER.wait()
+        turned.clear()
+        for given in (filters, filters.swapaxes(-1, -2), filters[::-1].swapaxes(-1, -2)):
+            found = compiled_conv.filter_in_order(given)
+            assert found.flags.c_contiguous
+            np.testing.assert_array_equal(found, given)
+        assert all(turned)
+        is_large = shape[-1] * shape[-2] >= 1 << 16
+        assert bool(turned) == (is_large and dtype is np.float32)
+
+
+@pytest.mark.parametrize("channels", [(64, 256), (300, 200), (512, 40), (70, 40)])
+def test_gradients_of_filters_of_one_cell(channels):
+    """One product takes the place of the routine where it is faster; both give the same."""
+    x, grad = random(2, 9, 8, channels[0]), random(2, 9, 8, channels[1])
+    windows = [window(9, 1, 1, 1, (0, 0)), window(8, 1, 1, 1, (0, 0))]
+    found = conv_kernels.backprop_filter(np, x, grad, (1, 1, *channels), windows)
+    wanted = x.reshape(-1, channels[0]).T.astype(float) @ grad.reshape(-1, channels[1])
+    np.testing.assert_allclose(found[0, 0], wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_tables_that_forms_share_with_places_count_once():
+    """A form that has little beside its places leaves memory for other forms."""
+    windows = (window(60, 3, 1, 1, (1, 1)), window(50, 3, 1, 1, (1, 1)))
+    x, out = random(2, 60, 50, 4), np.empty((2, 60, 50, 8), np.float32)
+    known = []
+
+    def tables(places):
+        known.append(places)
+        return [places.seen, places.targets, places.runs, np.zeros(4, np.int64)], []
+
+    plan = compiled_conv.Plan(x, windows, out, tables)
+    assert plan.nbytes == known[0].nbytes + 32

@@ -10,7 +10,7 @@ from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once
 from tfnb.core.process import work_sharder
 from tfnb.ops.conv import compiled_pooling
-from tfnb.ops.conv.pooling_kernels import avg_pool, max_pool, max_pool_grad
+from tfnb.ops.conv.pooling_kernels import avg_pool, max_pool, max_pool_grad, spread_to_equals
 
 pytest.importorskip("llvmlite")
 
@@ -72,6 +72,53 @@ def test_gradients_of_maxima_are_those_of_the_plain_way(case, value):
         np.testing.assert_allclose(found, plain, 1e-6, 1e-6)
         has_padding = any(w.pad_before or w.pad_after for w in windows)
         assert (direct is None) == (has_padding and value == -np.inf)
+
+
+@pytest.mark.parametrize("sizes", [(9,), (4, 5, 6)])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("value", [0.5, np.nan, np.inf, -np.inf])
+def test_one_and_three_spatial_dimensions(sizes, case, value):
+    """Windows of minus infinity have it as their maximum, unless they meet padding."""
+    windows = [window(size, *case) for size in sizes]
+    x = np.round(random(2, *sizes, 21), 1)
+    x[0] = value
+    x[(1, *(1,) * len(sizes))] = value
+    grad = random(2, *(w.output for w in windows), 21)
+    for kernel in (max_pool, avg_pool, lambda xp, x, windows: max_pool_grad(xp, x, grad, windows)):
+        with np.errstate(all="ignore"):
+            plain = kernel(np, x, windows)
+        with compiling_at_once():
+            found = compiled(kernel, x, windows)
+        np.testing.assert_allclose(found, plain, 1e-6, 1e-6)
+    with compiling_at_once():
+        finite = np.zeros_like(x)
+        assert compiled(lambda _, x, w: compiled_pooling.maximum(x, w), finite, windows) is not None
+        gradient = compiled(
+            lambda _, x, w: compiled_pooling.maximum_gradient(x, grad, w), finite, windows
+        )
+        assert gradient is not None
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("value", [0.5, np.nan, np.inf, -np.inf])
+def test_gradients_of_volumes_reach_all_equal_cells(case, value):
+    """Equal cells get the whole gradient each, and padding none."""
+    windows = [window(size, *case) for size in (4, 5, 6)]
+    x = np.round(random(2, 4, 5, 6, 21), 0)
+    x[0, :3, :3] = value
+    output, grad = max_pool(np, x, windows), random(2, *(w.output for w in windows), 21)
+    grad[1, 0, 0, 0, 3] = np.nan
+
+    def spread(xp, x, windows):
+        return spread_to_equals(xp, x, output, grad, windows)
+
+    with np.errstate(all="ignore"):
+        plain = spread(np, x, windows)
+    with compiling_at_once():
+        found = compiled(spread, x, windows)
+        near = np.float32(1e-5)
+        assert compiled_pooling.spread_to_equals(x, output, grad, windows, near) is not None
+    np.testing.assert_allclose(found, plain, 1e-5, 1e-5)
 
 
 def test_gradients_of_many_images_do_not_depend_on_threads(monkeypatch):

@@ -109,9 +109,23 @@ def _write(loops: Loops, vectors: int, rows: int) -> None:
             loops.vector_store(chosen, place, LANES, some)
 
 
+def _heights(most: int) -> range:
+    """Return the rows of tiles: where they divide the rows of a matrix better, they are fewer."""
+    return range(max(1, most - 2), most + 1)
+
+
+# By the number of vectors, then by the rows of a tile.
 _ROUTINES = [
-    Routine(3, partial(_write, vectors=number + 1, rows=rows)) for number, rows in enumerate(ROWS)
+    {rows: Routine(3, partial(_write, vectors=number + 1, rows=rows)) for rows in _heights(most)}
+    for number, most in enumerate(ROWS)
 ]
+
+
+def _height(rows: int, number: int) -> int:
+    """Return the rows of a tile of as few tiles as possible, with few rows beyond the last one."""
+    heights, most = _ROUTINES[number], ROWS[number]
+    least = -(-rows // -(-rows // most))
+    return least if least in heights else most
 
 
 def _write_transposed(loops: Loops) -> None:
@@ -160,7 +174,11 @@ def matmul(a: Array, b: Array) -> Array | None:
         return None
     seconds = products * _SECONDS_OF_PRODUCT
     blocks = column_blocks(columns)
-    functions = [_ROUTINES[call[0]].find(seconds) for call in blocks]
+    heights = [_height(rows, number) for number, *_ in blocks]
+    functions = [
+        _ROUTINES[number][height].find(seconds)
+        for (number, *_), height in zip(blocks, heights, strict=True)
+    ]
     second = None if None in functions else _in_order(b, seconds)
     if second is None:
         return None
@@ -168,12 +186,14 @@ def matmul(a: Array, b: Array) -> Array | None:
     out = np.empty((rows, columns), np.float32)
     for begin in range(0, inner, _PART):
         end = min(begin + _PART, inner)
-        for (number, first, num_blocks, rest), function in zip(blocks, functions, strict=True):
+        for call, height, function in zip(blocks, heights, functions, strict=True):
             assert function is not None
-            per_tile = ROWS[number] * (number + 1) * LANES * (end - begin) * num_blocks
+            number, first, num_blocks, rest = call
+            per_tile = height * (number + 1) * LANES * (end - begin) * num_blocks
             sizes = (rows, begin, end, columns, first, num_blocks, rest, down, across)
-            tiles, ns = -(-rows // ROWS[number]), per_tile * _NS_OF_PRODUCT
-            run_rows(function, [out, a, second], tiles, ns, *sizes)
+            run_rows(
+                function, [out, a, second], -(-rows // height), per_tile * _NS_OF_PRODUCT, *sizes
+            )
     return out
 
 
@@ -181,10 +201,21 @@ def _in_order(b: Array, seconds: float) -> Array | None:
     """Return a matrix in C order; None where the copy is not compiled yet."""
     if b.flags.c_contiguous:
         return b
+    out = np.empty(b.shape, np.float32)
+    return out if copy_turned(b, out, seconds) else None
+
+
+def copy_turned(b: Array, out: Array, seconds: float) -> bool:
+    """Copy a matrix of float32 in Fortran's order; return whether the routine is ready.
+
+    Args:
+      b: the matrix.
+      out: a matrix of its shape in C order.
+      seconds: the time of the plain way, estimated.
+    """
     function = _TRANSPOSED.find(seconds)
     if function is None:
-        return None
+        return False
     columns, rows = b.shape
-    out = np.empty(b.shape, np.float32)
     run_rows(function, [out, b], -(-rows // _BAND), _BAND * columns, rows, columns, columns)
-    return out
+    return True

@@ -26,7 +26,7 @@ import numpy as np
 from tfnb.core.compiled.routines import Routine, run_sizes
 from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
-from tfnb.ops.base.compiled_products import LANES, ROWS, column_blocks
+from tfnb.ops.base.compiled_products import LANES, ROWS, column_blocks, copy_turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -404,14 +404,17 @@ class Places:
         is_joined = windows[-1].dilation == 1 and within[-2] == shape[-1]
         self.runs = offsets(sizes[:-1], across[:-1]) if is_joined else self.cells
         self.length = shape[-1] * (sizes[-1] if is_joined else 1)
-        tables = (self.seen, self.targets, self.cells, self.runs)
-        self.nbytes = sum(one.nbytes for one in tables)
+        self.nbytes = sum(one.nbytes for one in self.tables())
+
+    def tables(self) -> tuple[Array, ...]:
+        """Return all tables."""
+        return self.seen, self.targets, self.cells, self.runs
 
 
 _ITEM = 4
 # The tables of the latest convolutions and poolings, and the limit in bytes of each dictionary.
 _kept: dict[Any, Places] = {}
-_MOST_BYTES = 1 << 24
+_MOST_BYTES = 1 << 26
 _lock = threading.Lock()
 forking.guard(sys.modules[__name__], "_lock")
 
@@ -514,7 +517,9 @@ class Plan:
         self._calls = [
             (rows, ns, np.array([0, 0, rows, *sizes], np.int64)) for rows, ns, sizes in calls
         ]
-        self.nbytes = places.nbytes + sum(one.nbytes for one in self._tables)
+        # Most tables are those of the places.
+        own = {id(one): one for one in (*places.tables(), *self._tables)}
+        self.nbytes = sum(one.nbytes for one in own.values())
 
     def padded(self, x: Array) -> Array:
         """Return images with their padding, of which the channels lie close to each other."""
@@ -577,6 +582,24 @@ def plan_of(
     return made
 
 
+# The fewest elements of a matrix of a filter for which turning it pays.
+_LEAST_TURNED = 1 << 16
+_SECONDS_OF_TURNED = 3e-9
+
+
+def filter_in_order(kernel: Array) -> Array:
+    """Return a filter in C order; its channels may be swapped, as in gradients."""
+    height, width = kernel.shape[-2:]
+    is_turned = kernel.strides[-2:] == (_ITEM, height * _ITEM)
+    if not is_turned or height * width < _LEAST_TURNED or kernel.dtype != np.float32:
+        return np.ascontiguousarray(kernel)
+    out, seconds = np.empty(kernel.shape, np.float32), height * width * _SECONDS_OF_TURNED
+    for cell in np.ndindex(kernel.shape[:-2]):
+        if not copy_turned(kernel[cell], out[cell], seconds):
+            return np.ascontiguousarray(kernel)
+    return out
+
+
 def convolve(
     x: Array,
     kernel: Array,
@@ -605,7 +628,7 @@ def convolve(
     if None in functions:
         return False
     plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
-    taps = np.ascontiguousarray(kernel)
+    taps = filter_in_order(kernel)
     plan.run(functions, out, plan.padded(x), taps, after=after[1:] if after else ())  # type: ignore[arg-type]
     return True
 

@@ -180,14 +180,14 @@ def _write_cells(loops: Loops, cell: str, seen: str, target: str, cells: int) ->
       target: the address of the copy.
       cells: the number of cells.
     """
-    places = [loops.load("i64", 3, plus(loops, cell, number)) for number in range(cells)]
     is_close = loops.do("icmp sge i64", loops.load("i64", 6, cell), str(cells))
     with loops.loop("0", loops.convert("zext i1", is_close, "i64")):
-        place = loops.place("float", "%a1", plus(loops, places[0], seen))
+        place = loops.place("float", "%a1", plus(loops, loops.load("i64", 3, cell), seen))
         loops.vector_store(loops.vector_load(place, cells), target, cells)
     is_apart = loops.do("xor i1", is_close, "true")
     with loops.loop("0", loops.convert("zext i1", is_apart, "i64")):
-        for number, offset in enumerate(places):
+        for number in range(cells):
+            offset = loops.load("i64", 3, plus(loops, cell, number))
             value = loops.load("float", 1, plus(loops, offset, seen))
             place = loops.place("float", target, str(number))
             loops.write(f"store float {value}, ptr {place}")
@@ -201,6 +201,9 @@ def _most_tiles(cells: int) -> int:
 _COPIED_BYTES = 3 << 15
 # The most blocks of channels of a group, and the fewest units, where there is as much work.
 _MOST_BLOCKS, _LEAST_UNITS = 8, 4
+# Of filters of one cell: with fewer cells, tiles share too few copies of gradients; with as many,
+# positions lie at distances for which the nearest cache has few places.
+_LEAST_CELLS, _FAR_CELLS = 256, 512
 # The fewest output channels for which copies are worth their time.
 _LEAST_CHANNELS = 3 * len(ROWS) * LANES
 
@@ -218,6 +221,13 @@ _MANY = {
     ]
     for is_whole in (False, True)
 }
+
+
+def suits_one_cell(channels: int, out_channels: int) -> bool:
+    """Return whether the routines are faster than one product where a filter has one cell."""
+    if out_channels >= _LEAST_CHANNELS:
+        return channels >= _LEAST_CELLS
+    return channels < _FAR_CELLS
 
 
 def filter_gradient(

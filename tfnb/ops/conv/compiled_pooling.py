@@ -7,6 +7,7 @@ order, because windows may share cells; threads share the images.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,8 +39,8 @@ def _larger(loops: Loops, kind: str, found: str, value: str) -> str:
     return loops.do("select", f"<{LANES} x i1> {mask}", f"{kind} {value}", f"{kind} {found}")
 
 
-def _write(loops: Loops, *, is_maximum: bool) -> None:
-    """Write the routine.
+def _write(loops: Loops, *, is_maximum: bool, start_value: float) -> None:
+    """Write the routine, which begins with a value at each position.
 
     Its arrays are result, padded input, and offsets of positions in the input, of positions in the
     result, and of cells in the input.  Its sizes are the first tile, the end of the tiles, the
@@ -49,7 +50,7 @@ def _write(loops: Loops, *, is_maximum: bool) -> None:
     kind = f"<{LANES} x float>"
     last_start = loops.do("sub i64", total, str(_POSITIONS))
     vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
-    empty = loops.splat("float", literal(_LOWEST if is_maximum else 0.0, "float"), LANES)
+    empty = loops.splat("float", literal(start_value, "float"), LANES)
     with loops.loop(begin, end) as tile:
         start = loops.do("mul nuw nsw i64", tile, str(_POSITIONS))
         is_beyond = loops.do("icmp sgt i64", start, last_start)
@@ -123,9 +124,44 @@ def _write_gradient(loops: Loops) -> None:
                 loops.vector_store(total, target, LANES, some)
 
 
+def _write_equals(loops: Loops) -> None:
+    """Write the routine that adds the gradient of each position to all cells near its maximum.
+
+    Its arrays are those of `_write_gradient` with the output behind its gradient, and the largest
+    distance, which is exclusive.  Its sizes are the same.
+    """
+    begin, end, positions, cells, channels = (loops.size(i) for i in range(5))
+    kind, bits = f"<{LANES} x float>", f"<{LANES} x i1>"
+    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
+    near = loops.splat("float", loops.load("float", 7, "0"), LANES)
+    first_position = loops.do("mul i64", begin, positions)
+    last_position = loops.do("mul i64", end, positions)
+    with loops.loop(first_position, last_position) as position:
+        seen, given = (loops.load("i64", array, position) for array in (4, 5))
+        with loops.loop("0", vectors) as vector:
+            first = loops.do("mul i64", vector, str(LANES))
+            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+            start, at = (loops.do("add i64", one, first) for one in (seen, given))
+            came, most = (
+                loops.vector_load(loops.place("float", array, at), LANES, mask)
+                for array in ("%a2", "%a3")
+            )
+            with loops.loop("0", cells) as cell:
+                at = loops.do("add i64", start, loops.load("i64", 6, cell))
+                value = loops.vector_load(loops.place("float", "%a1", at), LANES, mask)
+                below = loops.do(f"fcmp olt {kind}", loops.do(f"fsub {kind}", value, most), near)
+                above = loops.do(f"fcmp olt {kind}", loops.do(f"fsub {kind}", most, value), near)
+                some = loops.do(f"and {bits}", loops.do(f"and {bits}", below, above), mask)
+                target = loops.place("float", "%a0", at)
+                total = loops.do(f"fadd {kind}", loops.vector_load(target, LANES, some), came)
+                loops.vector_store(total, target, LANES, some)
+
+
 _GRADIENT = Routine(6, _write_gradient)
-_MAXIMUM = Routine(5, partial(_write, is_maximum=True))
-_SUM = Routine(5, partial(_write, is_maximum=False))
+_EQUALS = Routine(8, _write_equals)
+_MAXIMUM = Routine(5, partial(_write, is_maximum=True, start_value=_LOWEST))
+_MAXIMUM_OF_VOLUMES = Routine(5, partial(_write, is_maximum=True, start_value=-math.inf))
+_SUM = Routine(5, partial(_write, is_maximum=False, start_value=0.0))
 # Estimates of the plain way, and of a cell here.
 _SECONDS_OF_CALL, _SECONDS_OF_CELL = 15e-6, 2e-10
 _NS_OF_CELL = 0.05
@@ -134,10 +170,10 @@ _SECONDS_OF_GRADIENT, _NS_OF_GRADIENT = 1e-9, 0.15
 
 def _reduced(routine: Routine, x: Array, windows: Sequence[Window], empty: float) -> Array | None:
     outputs = tuple(w.output for w in windows)
-    if x.dtype != np.float32 or 0 in x.shape or 0 in outputs or len(windows) != 2:
+    if x.dtype != np.float32 or 0 in x.shape or 0 in outputs:
         return None
     out = np.empty((len(x), *outputs, x.shape[-1]), np.float32)
-    cells = windows[0].filter * windows[1].filter
+    cells = math.prod(w.filter for w in windows)
     function = routine.find(_SECONDS_OF_CALL + out.size * cells * _SECONDS_OF_CELL)
     if function is None:
         return None
@@ -158,9 +194,10 @@ def _reduced(routine: Routine, x: Array, windows: Sequence[Window], empty: float
 def maximum(x: Array, windows: Sequence[Window]) -> Array | None:
     """Return the maximum of every window of images; None where the routine is not ready.
 
-    It is at least the lowest finite number.
+    With two spatial dimensions it is at least the lowest finite number, which is also the padding.
     """
-    return _reduced(_MAXIMUM, x, windows, _LOWEST)
+    routine = _MAXIMUM if len(windows) == 2 else _MAXIMUM_OF_VOLUMES
+    return _reduced(routine, x, windows, _LOWEST)
 
 
 def total(x: Array, windows: Sequence[Window]) -> Array | None:
@@ -170,11 +207,11 @@ def total(x: Array, windows: Sequence[Window]) -> Array | None:
 
 def maximum_gradient(x: Array, grad: Array, windows: Sequence[Window]) -> Array | None:
     """Return the gradient of maxima; None where the routine does not fit, or is not ready."""
-    if x.dtype != np.float32 or grad.dtype != np.float32 or len(windows) != 2:
+    if x.dtype != np.float32 or grad.dtype != np.float32:
         return None
     if not grad.size or not grad.flags.c_contiguous:
         return None
-    cells = windows[0].filter * windows[1].filter
+    cells = math.prod(w.filter for w in windows)
     function = _GRADIENT.find(_SECONDS_OF_CALL + grad.size * cells * _SECONDS_OF_GRADIENT)
     if function is None:
         return None
@@ -183,10 +220,44 @@ def maximum_gradient(x: Array, grad: Array, windows: Sequence[Window]) -> Array 
         return None  # padding must not win over these cells
     places = places_of(padded, windows, grad)
     total = np.zeros(padded.shape, np.float32)
-    positions = windows[0].output * windows[1].output
+    positions = math.prod(w.output for w in windows)
     run_rows(
         function,
         [total, padded, grad, places.seen, places.targets, places.cells],
+        len(x),
+        positions * cells * x.shape[-1] * _NS_OF_GRADIENT,
+        positions,
+        cells,
+        x.shape[-1],
+    )
+    return unpad_spatial(total, windows, 1)
+
+
+def spread_to_equals(
+    x: Array, output: Array, grad: Array, windows: Sequence[Window], near: Array
+) -> Array | None:
+    """Add the gradient of every output to all cells of its window nearer to it than a distance.
+
+    None where the routine does not fit, or is not ready.  Where windows share cells, sums may be
+    rounded otherwise than on the plain way.
+    """
+    if any(one.dtype != np.float32 for one in (x, output, grad)) or not grad.size:
+        return None
+    if not (grad.flags.c_contiguous and output.flags.c_contiguous):
+        return None
+    cells = math.prod(w.filter for w in windows)
+    function = _EQUALS.find(_SECONDS_OF_CALL + grad.size * cells * _SECONDS_OF_GRADIENT)
+    if function is None:
+        return None
+    padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, -np.inf))
+    places = places_of(padded, windows, grad)
+    total = np.zeros(padded.shape, np.float32)
+    positions = math.prod(w.output for w in windows)
+    distance: Array = np.array([near], np.float32)
+    tables = [places.seen, places.targets, places.cells, distance]
+    run_rows(
+        function,
+        [total, padded, grad, output, *tables],
         len(x),
         positions * cells * x.shape[-1] * _NS_OF_GRADIENT,
         positions,

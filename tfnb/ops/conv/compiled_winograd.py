@@ -21,7 +21,7 @@ from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.base.products import matmul
-from tfnb.ops.conv.compiled_conv import times, write_after
+from tfnb.ops.conv.compiled_conv import filter_in_order, times, write_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -473,7 +473,7 @@ def forward(
     size = channels * out_channels
     memory = _taken(NUM_POINTS * size)
     filters = memory[: NUM_POINTS * size].reshape(NUM_POINTS, channels, out_channels)
-    taps = np.ascontiguousarray(kernel)
+    taps = filter_in_order(kernel)
     run_rows(of_filter, [filters, taps], -(-size // LANES), _NS_OF_VECTOR, size)
     at_once = _BLOCK_BYTES // (NUM_POINTS * 4 * (channels + out_channels))
     at_once = max(at_once, _LEAST_TILES)

@@ -374,6 +374,8 @@ def _compiled_filter_gradient(
         found = compiled_winograd.filter_gradient(x, out_backprop, filter_shape, windows)
         if found is None or np.isfinite(found).all():
             return found
+    if is_pointwise(windows) and not compiled_filter_gradient.suits_one_cell(*filter_shape[-2:]):
+        return None
     return compiled_filter_gradient.filter_gradient(x, out_backprop, filter_shape, windows)
 
 

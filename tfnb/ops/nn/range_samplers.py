@@ -17,48 +17,68 @@ from tfnb.core.files import file_system
 from tfnb.core.host_memory import check_fits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tfnb.core.kernel_types import Array
     from tfnb.ops.random.philox import Philox
 
 _WORD = 2**32
 _BLOCKS_AT_ONCE = 64
-# The most classes whose probability a sampler keeps.
-_MOST_KNOWN = 1 << 16
 # The most classes of a sampler that counts them; TensorFlow's process ends beyond it.
 _MOST_COUNTED = 2**31 - 2
+# Fewer classes are drawn one by one.
+_LEAST_DRAWS = 8
+# The largest range whose classes are computed from rounded exponentials.
+_MOST_ROUNDED = 1 << 40
 
 
 class WordStream:
     """The words of a generator, one after another, and numbers derived from them."""
 
     def __init__(self, generator: Philox) -> None:
-        self._words = self._all(generator)
-
-    @staticmethod
-    def _all(generator: Philox) -> Iterator[int]:
-        while True:
-            yield from generator.blocks(np, _BLOCKS_AT_ONCE).ravel().tolist()
-            generator = generator.skip(_BLOCKS_AT_ONCE)
+        self._generator = generator
+        self._words = np.empty(0, np.uint32)  # used up to `_place`
+        self._place = 0
 
     def word(self) -> int:
         """Return the next 32 bits."""
-        return next(self._words)
+        return int(self.words(1)[0])
+
+    def words(self, count: int) -> Array:
+        """Return the next words, uint32."""
+        found = self._coming(count)
+        self._place += count
+        return found
+
+    def _coming(self, count: int) -> Array:
+        """Return the next words, which remain the next ones."""
+        end = self._place + count
+        if end > len(self._words):
+            blocks = max(_BLOCKS_AT_ONCE, -(-(end - len(self._words)) // 4))
+            more = self._generator.blocks(np, blocks).reshape(-1)
+            self._generator = self._generator.skip(blocks)
+            self._words = np.concatenate([self._words[self._place :], more])
+            self._place, end = 0, count
+        return self._words[self._place : end]
 
     def double_word(self) -> int:
         """Return the next 64 bits, the lower half first."""
-        low = next(self._words)
-        return next(self._words) << 32 | low
+        low = self.word()
+        return self.word() << 32 | low
 
     def fraction(self) -> np.float32:
         """Return a float32 in [0, 1) with 23 bits."""
-        return np.float32((next(self._words) & 0x7FFFFF) / 2**23)
+        return np.float32((self.word() & 0x7FFFFF) / 2**23)
 
     def precise_fraction(self) -> float:
         """Return a float64 in [0, 1) with 52 bits; the first word holds the upper ones."""
-        words = self._words
-        return ((next(words) & 0xFFFFF) << 32 | next(words)) / 4503599627370496
+        high = self.word() & 0xFFFFF
+        return (high << 32 | self.word()) / 4503599627370496
+
+    def precise_fractions(self, count: int) -> Array:
+        """Return as many numbers as calls of :meth:`precise_fraction` would."""
+        high, low = self.words(2 * count).reshape(count, 2).T
+        return ((high & 0xFFFFF) * float(_WORD) + low) / 4503599627370496
 
     def below(self, limit: int) -> int:
         """Return an integer of 32 bits in [0, limit), without bias."""
@@ -80,6 +100,26 @@ class WordStream:
             if found >= least:
                 return found % limit
 
+    def all_below_wide(self, limit: int, count: int) -> list[int]:
+        """Return as many integers as calls of :meth:`below_wide` would."""
+        found = np.ascontiguousarray(self._coming(2 * count)).view("<u8")
+        is_power = limit & (limit - 1) == 0
+        if not is_power and int(found.min()) < (_WORD * _WORD - 1) % limit + 1:
+            return [self.below_wide(limit) for _ in range(count)]
+        self._place += 2 * count
+        values: list[int] = (found % np.uint64(limit)).tolist()
+        return values
+
+    def fractions_and_numbers(self, limit: int, count: int) -> tuple[Array, Array]:
+        """Return the results of calls of :meth:`fraction` and :meth:`below` in turns."""
+        first, second = self._coming(2 * count).reshape(count, 2).T
+        is_power = limit & (limit - 1) == 0
+        if not is_power and int(second.min()) < (_WORD - 1) % limit + 1:
+            pairs = [(self.fraction(), self.below(limit)) for _ in range(count)]
+            return np.array([one for one, _ in pairs]), np.array([one for _, one in pairs])
+        self._place += 2 * count
+        return (first & 0x7FFFFF).astype(np.float32) / np.float32(2**23), second % np.uint32(limit)
+
 
 class RangeSampler:
     """The base class of samplers; subclasses define how a class is drawn and its probability."""
@@ -91,8 +131,12 @@ class RangeSampler:
         """Return one class."""
         raise NotImplementedError
 
-    def probability(self, value: int) -> float:
-        """Return the probability of a class, as float32."""
+    def draws(self, words: WordStream, count: int) -> list[int]:
+        """Return several classes, those of as many calls of :meth:`draw`."""
+        return [self.draw(words) for _ in range(count)]
+
+    def probabilities(self, classes: Array) -> Array:
+        """Return the probability of each class, float32."""
         raise NotImplementedError
 
     def sample(
@@ -103,10 +147,12 @@ class RangeSampler:
         if is_unique:
             drawn, tries = {}, 0
             while len(drawn) < count:
-                drawn[self.draw(words)] = None
-                tries += 1
+                # All of these are tries: only the last one can be the last missing class.
+                missing = count - len(drawn)
+                drawn.update(dict.fromkeys(self.draws(words, missing)))
+                tries += missing
         else:
-            drawn, tries = [self.draw(words) for _ in range(count)], count
+            drawn, tries = self.draws(words, count), count
         classes = np.array(list(drawn), np.int64)
         return (
             classes,
@@ -115,16 +161,11 @@ class RangeSampler:
         )
 
     def _expected(self, classes: Array, count: int, tries: int) -> Array:
-        counts = [self._expected_count(value, count, tries) for value in classes.ravel().tolist()]
-        return np.array(counts, np.float32).reshape(classes.shape)
-
-    def _expected_count(self, value: int, count: int, tries: int) -> float:
-        probability = self.probability(value)
+        shares = self.probabilities(classes).astype(np.float64)
         if tries == count:
-            return probability * count
-        if probability >= 1.0:
-            return 1.0
-        return -math.expm1(tries * math.log1p(-probability))
+            return (shares * count).astype(np.float32)
+        with np.errstate(divide="ignore"):  # a probability of 1
+            return (-np.expm1(tries * np.log1p(-shares))).astype(np.float32)
 
 
 class AllSampler(RangeSampler):
@@ -145,9 +186,15 @@ class UniformSampler(RangeSampler):
         """Return one class."""
         return words.below_wide(self.range)
 
-    def probability(self, value: int) -> float:
+    def draws(self, words: WordStream, count: int) -> list[int]:
+        """Return several classes."""
+        if count < _LEAST_DRAWS:
+            return super().draws(words, count)
+        return words.all_below_wide(self.range, count)
+
+    def probabilities(self, classes: Array) -> Array:
         """Return 1 / range."""
-        return float(np.float32(1.0 / self.range))
+        return np.full(classes.shape, 1.0 / self.range, np.float32)
 
 
 class LogUniformSampler(RangeSampler):
@@ -156,25 +203,32 @@ class LogUniformSampler(RangeSampler):
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
         self._log_range = math.log1p(limit)
-        self._known: dict[int, float] = {}
 
     def draw(self, words: WordStream) -> int:
         """Return one class."""
-        value = int(math.exp(words.precise_fraction() * self._log_range)) - 1
-        # Rounding may produce the limit itself.
-        return value % self.range
+        return self._class_of(words.precise_fraction() * self._log_range)
 
-    def probability(self, value: int) -> float:
-        """Return log((value + 2) / (value + 1)) / log(range + 1)."""
-        found = self._known.get(value)
-        if found is not None:
-            return found
-        if value < 0:
-            return math.nan
-        found = float(np.float32(math.log((value + 2.0) / (value + 1.0)) / self._log_range))
-        if len(self._known) < _MOST_KNOWN:
-            self._known[value] = found
-        return found
+    def _class_of(self, logarithm: float) -> int:
+        # Rounding may produce the limit itself.
+        return (int(math.exp(logarithm)) - 1) % self.range
+
+    def draws(self, words: WordStream, count: int) -> list[int]:
+        """Return several classes."""
+        if count < _LEAST_DRAWS or self.range > _MOST_ROUNDED:
+            return super().draws(words, count)
+        logarithms = words.precise_fractions(count) * self._log_range
+        numbers = np.exp(logarithms)
+        classes: list[int] = ((numbers.astype(np.int64) - 1) % self.range).tolist()
+        # Beside integers the last bits decide, in which NumPy and the C library may differ.
+        is_close = np.abs(numbers - np.rint(numbers)) <= numbers * 1e-14
+        for place in np.flatnonzero(is_close).tolist():
+            classes[place] = self._class_of(float(logarithms[place]))
+        return classes
+
+    def probabilities(self, classes: Array) -> Array:
+        """Return log((class + 2) / (class + 1)) / log(range + 1)."""
+        numbers = classes.astype(np.float64) + 1.0
+        return (np.log((numbers + 1.0) / numbers) / self._log_range).astype(np.float32)
 
 
 class LearnedUnigramSampler(RangeSampler):
@@ -196,11 +250,10 @@ class LearnedUnigramSampler(RangeSampler):
         place = words.below(int(self._sums[-1]))
         return int(np.searchsorted(self._sums, place, side="right"))
 
-    def probability(self, value: int) -> float:
-        """Return the class's share of all counts."""
-        if not 0 <= value < self.range:
-            return 0.0
-        return float(np.float32(self._weights[value]) / np.float32(self._sums[-1]))
+    def probabilities(self, classes: Array) -> Array:
+        """Return each class's share of all counts."""
+        shares: Array = self._weights[classes].astype(np.float32) / np.float32(self._sums[-1])
+        return shares
 
     def sample(
         self, words: WordStream, count: int, is_unique: bool, true_classes: Array
@@ -266,19 +319,24 @@ class FixedUnigramSampler(RangeSampler):
         for index in [*low, *high]:
             shares[index], others[index] = 1.0, index
         self._shares = np.array(shares, np.float32)
-        self._others = others
+        self._others = np.array(others, np.int64)
+        self._probabilities = (np.array(self._weights, np.float64) / self._total).astype(np.float32)
 
     def draw(self, words: WordStream) -> int:
         """Return one class."""
-        fraction = words.fraction()
-        index = words.below(len(self._others))
-        return index if fraction < self._shares[index] else self._others[index]
+        return self.draws(words, 1)[0]
 
-    def probability(self, value: int) -> float:
-        """Return the class's share of all weights."""
-        if not 0 <= value < len(self._weights):
-            return 0.0
-        return float(np.float32(float(self._weights[value]) / self._total))
+    def draws(self, words: WordStream, count: int) -> list[int]:
+        """Return several classes."""
+        fractions, numbers = words.fractions_and_numbers(len(self._others), count)
+        kept = fractions < self._shares[numbers]
+        classes: list[int] = np.where(kept, numbers, self._others[numbers]).tolist()
+        return classes
+
+    def probabilities(self, classes: Array) -> Array:
+        """Return each class's share of all weights."""
+        shares: Array = self._probabilities[classes]
+        return shares
 
 
 def read_unigrams(path: str) -> list[float]:

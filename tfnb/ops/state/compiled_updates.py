@@ -53,14 +53,16 @@ def _rms_prop(loops: Loops, values: list[str], numbers: list[str]) -> list[str]:
     return [loops.do("fsub float", var, mom), ms, mom]
 
 
-def _momentum(loops: Loops, values: list[str], numbers: list[str]) -> list[str]:
+def momentum(loops: Loops, values: list[str], numbers: list[str]) -> list[str]:
+    """Write the rule of the learning rate and the momentum, without Nesterov's steps."""
     var, accum, grad = values
-    lr, momentum = numbers
-    accum = loops.do("fadd float", loops.do("fmul float", accum, momentum), grad)
+    lr, factor = numbers
+    accum = loops.do("fadd float", loops.do("fmul float", accum, factor), grad)
     return [loops.do("fsub float", var, loops.do("fmul float", accum, lr)), accum]
 
 
-def _adagrad(loops: Loops, values: list[str], numbers: list[str]) -> list[str]:
+def adagrad(loops: Loops, values: list[str], numbers: list[str]) -> list[str]:
+    """Write the rule of the learning rate."""
     var, accum, grad = values
     accum = loops.do("fadd float", accum, loops.do("fmul float", grad, grad))
     step = loops.do("fmul float", grad, numbers[0])
@@ -88,8 +90,8 @@ def _routine(rule: type_of_rule, arrays: int, numbers: int) -> Routine:
 
 ADAM = _routine(_adam, 4, 4)
 RMS_PROP = _routine(_rms_prop, 4, 4)
-MOMENTUM = _routine(_momentum, 3, 2)
-ADAGRAD = _routine(_adagrad, 3, 1)
+MOMENTUM = _routine(momentum, 3, 2)
+ADAGRAD = _routine(adagrad, 3, 1)
 GRADIENT_DESCENT = _routine(_gradient_descent, 2, 1)
 
 # Estimates of the plain way, and of an element here.

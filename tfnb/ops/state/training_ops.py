@@ -36,6 +36,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
+from tfnb.ops.state import compiled_row_updates
 from tfnb.ops.state.in_place_updates import IN_PLACE
 
 if TYPE_CHECKING:
@@ -423,8 +424,14 @@ def _apply_rows(
         return
     if form.rule_name in _OTHER_IN_ROWS:
         options = options | {"is_sparse": True}
+    at = form.grad - form.num_slots
+    numbers = [*others[:at], *others[at + 1 :]]
+    if xp is np and compiled_row_updates.update(
+        form.rule_name, arrays, grad, indices, numbers, options
+    ):
+        return
     for chosen, rows in _rounds(xp, indices):
-        others[form.grad - form.num_slots] = grad[chosen]
+        others[at] = grad[chosen]
         parts = [array.take(rows, axis=0) for array in arrays]
         news = form.rule(xp, *parts, *others, **options)
         for array, part, new in zip(arrays, parts, news, strict=True):
