@@ -187,7 +187,7 @@ def _as_function(address: int) -> Callable[..., None]:
 
 
 # Estimated nanoseconds of work from which on threads share it.
-_LARGE = 50_000
+_LARGE = 100_000
 
 
 def run_rows(

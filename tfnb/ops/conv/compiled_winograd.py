@@ -384,6 +384,9 @@ _SECONDS_OF_ELEMENT, _NS_OF_VECTOR = 1e-9, 60.0
 # Bytes of transformed inputs and products of a block, and its fewest tiles.
 _BLOCK_BYTES = 3 << 18
 _LEAST_TILES = 64
+# Blocks that are worth a thread. One takes about 100 us; half of that is lost where a thread starts
+# on another processor, whose caches lack the images.
+_LEAST_BLOCKS = 2
 
 
 # Memory of earlier calls, since the system takes longer to make new pages than a block to compute;
@@ -503,7 +506,7 @@ def forward(
             is_finite[number] = not np.isnan(seen).any()
         _returned(room, given, made)
 
-    shard(count, 1, work)
+    shard(count, _LEAST_BLOCKS, work)
     _returned(memory)
     return bool(is_finite.all())
 
@@ -577,7 +580,7 @@ def filter_gradient(
                     np.add(total, added, out=total)
         _returned(room, given, came, product)
 
-    shard(parts, 1, work)
+    shard(parts, -(-_LEAST_BLOCKS * parts // count), work)
     for total in totals[1:]:
         np.add(totals[0], total, out=totals[0])
     grad = np.empty((rows, columns, channels, out_channels), np.float32)
