@@ -15,7 +15,7 @@ updated in tiles that stay in cache. Corresponds to TensorFlow's ``training_ops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -36,8 +36,8 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base.broadcasting import shape_text
 from tfnb.ops.base.large_arrays import is_large
-from tfnb.ops.state import compiled_row_updates
 from tfnb.ops.state.in_place_updates import IN_PLACE
+from tfnb.ops.state.update_rows import apply_rows, check_rows
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Attr, Outputs, Xp
@@ -398,90 +398,21 @@ def _apply_sparse(
     at = form.grad - form.num_slots
     grad = others[at]
     var = arrays[0]
-    _check_sparse(arrays, grad, indices)
+    check_rows(arrays, grad, indices)
     if var.size == 0 and form.op_type.split("Sparse")[1] in _NO_EMPTY_ROWS and 0 in var.shape[1:]:
         raise errors.invalid_argument("Inner dimension should be greater than zero.")
+    if form.rule_name in _OTHER_IN_ROWS:
+        options = options | {"is_sparse": True}
+    name, rule = form.rule_name, form.rule
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= var.shape[0]):
         wrong = int(xp.argmax((indices < 0) | (indices >= var.shape[0])))
-        if form.rule_name in _ROW_BY_ROW:
-            _apply_rows(xp, form, arrays, grad[:wrong], indices[:wrong], others, options)
+        if name in _ROW_BY_ROW:
+            before = indices[:wrong]
+            apply_rows(xp, rule, name, arrays, grad[:wrong], before, others, at, options)
         raise errors.invalid_argument(
             f"Index {int(indices[wrong])} at offset {wrong} in indices is out of range"
         )
-    _apply_rows(xp, form, arrays, grad, indices, others, options)
-
-
-def _apply_rows(
-    xp: Xp,
-    form: _Form,
-    arrays: list[Array],
-    grad: Array,
-    indices: Array,
-    others: list[Array],
-    options: dict[str, Attr],
-) -> None:
-    if not indices.size:
-        return
-    if form.rule_name in _OTHER_IN_ROWS:
-        options = options | {"is_sparse": True}
-    at = form.grad - form.num_slots
-    numbers = [*others[:at], *others[at + 1 :]]
-    if xp is np and compiled_row_updates.update(
-        form.rule_name, arrays, grad, indices, numbers, options
-    ):
-        return
-    for chosen, rows in _rounds(xp, indices):
-        others[at] = grad[chosen]
-        parts = [array.take(rows, axis=0) for array in arrays]
-        news = form.rule(xp, *parts, *others, **options)
-        for array, part, new in zip(arrays, parts, news, strict=True):
-            if new is not part:
-                array[rows] = new
-
-
-def _check_sparse(arrays: list[Array], grad: Array, indices: Array) -> None:
-    var = arrays[0]
-    if var.ndim < 1:
-        raise errors.invalid_argument("var must be at least 1 dimensional")
-    if indices.ndim != 1:
-        raise errors.invalid_argument("indices must be one-dimensional")
-    for index, slot in enumerate(arrays[1:], 1):
-        if slot.shape != var.shape:
-            raise errors.invalid_argument(
-                f"var and slot {index} do not have the same shape{shape_text(var.shape)} "
-                f"{shape_text(slot.shape)}"
-            )
-    if grad.ndim != var.ndim or grad.shape[1:] != var.shape[1:]:
-        raise errors.invalid_argument("var and grad must match in dimension 1 and those after it")
-    if grad.shape[0] != indices.shape[0]:
-        raise errors.invalid_argument(
-            "grad must be the same size as indices in the first dimension."
-        )
-
-
-# Up to this number of rows, making a set of them is faster than sorting them.
-_FEW_ROWS = 4096
-
-
-def _rounds(xp: Xp, indices: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield positions in `indices` and their rows, in groups without repeated rows."""
-    rows = np.asarray(indices) if isinstance(indices, np.ndarray) else indices.get()
-    if rows.size <= _FEW_ROWS and len(set(rows.tolist())) == rows.size:
-        yield slice(None), indices
-        return
-    order = np.argsort(rows, kind="stable")
-    ordered = rows[order]
-    starts = np.ones(rows.shape, bool)
-    starts[1:] = ordered[1:] != ordered[:-1]
-    if starts.all():
-        yield slice(None), indices
-        return
-    first = np.maximum.accumulate(np.where(starts, np.arange(rows.size), 0))
-    occurrence = np.empty(rows.shape, np.int64)
-    occurrence[order] = np.arange(rows.size) - first
-    for number in range(int(occurrence.max()) + 1):
-        chosen = np.nonzero(occurrence == number)[0]
-        yield xp.asarray(chosen), xp.asarray(rows[chosen])
+    apply_rows(xp, rule, name, arrays, grad, indices, others, at, options)
 
 
 # -------------------------------------------------------------------------------------- the rules
