@@ -164,7 +164,8 @@ def drop_a_graph(page: Page, pictures: Path) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "dropped.pb"
         shutil.copy(ROOT / "notebooks" / "models" / "digits_conv.pb", file)
-        _drop(page, file, page.locator(".jp-DirListing-content").bounding_box())
+        listing = page.wait_for_selector(".jp-DirListing-content", state="visible")
+        _drop(page, file, listing.bounding_box())
         page.wait_for_selector(".jp-DirListing-item >> text=dropped.pb")
     page.screenshot(path=pictures / "dropped_file.png")
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
