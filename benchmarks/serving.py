@@ -173,6 +173,25 @@ def image_classifier() -> np.ndarray[Any, Any]:
     return random.normal(size=(1, 64, 64, 3)).astype(np.float32)
 
 
+def text_classifier() -> np.ndarray[Any, Any]:
+    """Build layers on the vectors of 256 words, which take some milliseconds; return 1 kB of words.
+
+    The answer has two numbers: most of what a request costs does not depend on its size.
+    """
+    random = np.random.default_rng(2)
+
+    def weights(*shape: int) -> tf.Tensor:
+        return tf.constant(random.normal(0.0, 0.05, shape).astype(np.float32))
+
+    words = tf.placeholder(tf.int32, [None, 256], name="x")
+    y = tf.reshape(tf.nn.embedding_lookup(weights(1000, 256), words), [-1, 256])
+    for _ in range(2):
+        y += tf.matmul(tf.nn.relu(tf.matmul(y, weights(256, 768))), weights(768, 256))
+    pooled = tf.reduce_mean(tf.reshape(y, [-1, 256, 256]), 1)
+    tf.nn.softmax(tf.matmul(pooled, weights(256, 2)), name="y")
+    return random.integers(0, 1000, (1, 256)).astype(np.int32)
+
+
 def in_clients(number: int, work: Callable[[int], Any]) -> float:
     """Run work in threads; return the seconds that it took."""
     began = time.perf_counter()
@@ -381,10 +400,11 @@ def serve_bare(path: str) -> None:
     with tf.load(path) as model:
         (x,) = model.inputs.values()
         of_row = [size or 1 for size in x.shape.as_list()[1:]]
-        num_bytes = 4 * math.prod(of_row)
+        dtype = x.dtype.as_numpy_dtype
+        num_bytes = np.dtype(dtype).itemsize * math.prod(of_row)
 
         def answer(request: bytes, context: Any) -> bytes:
-            rows = np.frombuffer(request[len(request) % num_bytes :], np.float32)
+            rows = np.frombuffer(request[len(request) % num_bytes :], dtype)
             found = model.session.run("y:0", {"x:0": rows.reshape([-1, *of_row])})
             return bytes(found.tobytes())
 
@@ -501,6 +521,7 @@ def main() -> None:
     if not options.large:
         measure_small()
     batch = () if options.batch is None else ("--batch", options.batch)
+    measure_large("text classifier", text_classifier, batch)
     measure_large("image classifier", image_classifier, batch)
     for number in (10, 16, 32, 64):
         measure_large(f"{number} products", lambda number=number: products(number), batch)
