@@ -7,8 +7,11 @@ import os
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+from tfnb.common_runtime.session import process_state
 
 _FIRST_DECIDES = """
 import tfnb as tf
@@ -106,3 +109,35 @@ def test_freed_memory_is_used_again_until_a_session_is_closed() -> None:
     first, second, given_back = map(int, done.stdout.split())
     assert second < first / 2  # 66 pages at least: a huge one has 2 MB
     assert given_back > 90 << 20
+
+
+class _Libc:
+    """A C library that counts a gigabyte as free, also after it was given back."""
+
+    def __init__(self) -> None:
+        self.num_trims = 0
+
+    def mallinfo2(self) -> SimpleNamespace:
+        """Return what is free."""
+        return SimpleNamespace(free=1 << 30)
+
+    def malloc_trim(self, pad: object) -> None:
+        """Count a call."""
+        self.num_trims += 1
+
+
+def test_memory_is_given_back_again_only_once_the_process_has_more(monkeypatch) -> None:
+    """A pass over all free memory takes longer than a short session."""
+    found, resident = _Libc(), [0]
+    libc = SimpleNamespace(mallinfo2=lambda: found.mallinfo2(), malloc_trim=found.malloc_trim)
+    monkeypatch.setattr(process_state, "_keeps_memory", True)
+    monkeypatch.setattr(process_state, "_has_messages", False)
+    monkeypatch.setattr(process_state, "_least_resident", 0)
+    monkeypatch.setattr(process_state.ctypes, "CDLL", lambda name: libc)
+    monkeypatch.setattr(process_state.host_memory, "resident_bytes", lambda: resident[0])
+    counts = []
+    for megabytes in (500, 500, 520, 300, 340, 400, 400):
+        resident[0] = megabytes << 20
+        process_state.give_memory_back()
+        counts.append(found.num_trims)
+    assert counts == [1, 1, 1, 1, 1, 2, 2]

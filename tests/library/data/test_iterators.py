@@ -14,6 +14,7 @@ import pytest
 import tfnb as tf
 from tests.interrupts import interrupted
 from tests.time_outs import let_time_out
+from tfnb.ops.dataset import iterator_ops
 from tfnb.ops.dataset.iterator_ops import IteratorResource
 
 
@@ -121,6 +122,47 @@ def test_an_interrupt_at_any_moment_leaves_the_lock_of_an_iterator_free() -> Non
                 if left[0] > 0:
                     break
     assert num_interrupts > 8
+
+
+class TakenAfterALook:
+    """A lock that another step takes as soon as this one has seen it free."""
+
+    def locked(self) -> bool:
+        """Return that it is free."""
+        return False
+
+    def acquire(self, timeout: float) -> bool:
+        """Return that it was not taken in time."""
+        return False
+
+    def __enter__(self) -> None:
+        raise AssertionError("This would wait without asking whether the step is to end.")
+
+    def __exit__(self, *exc_info: object) -> None:
+        raise AssertionError("It is not held.")
+
+
+def test_steps_of_other_threads_ask_whether_to_end_until_they_hold_the_lock(monkeypatch) -> None:
+    """Also one that saw the lock free, but did not get it."""
+
+    def end(ctx: object) -> None:
+        raise tf.errors.CancelledError(None, None, "The step is to end.")
+
+    monkeypatch.setattr(iterator_ops, "go_on_or_end", end)
+    resource = IteratorResource([tf.int64], [tf.TensorShape([])])
+    resource._turn = TakenAfterALook()
+    found: list[BaseException] = []
+
+    def take() -> None:
+        try:
+            next(resource.get_next(None))
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join()
+    assert [type(error) for error in found] == [tf.errors.CancelledError]
 
 
 def test_an_interrupt_loses_no_element_of_a_batch() -> None:

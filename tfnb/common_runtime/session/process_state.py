@@ -24,6 +24,7 @@ import platform
 import threading
 from typing import TYPE_CHECKING
 
+from tfnb.core import host_memory
 from tfnb.core.process import blas, work_sharder
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ _lock = threading.Lock()
 _is_prepared = False  # guarded by _lock
 _has_messages = False  # guarded by _lock
 _keeps_memory = False  # guarded by _lock
+# Bytes of memory that the process had at least, since some were given back last.
+_least_resident = 0
 
 
 def prepare(config: config_pb2.ConfigProto) -> None:
@@ -89,7 +92,12 @@ def give_memory_back() -> None:
     Nothing is given back by a process that sends or receives messages: each of its sessions would
     take new pages for them.
     """
+    global _least_resident
     if not _keeps_memory or _has_messages:
+        return
+    resident = host_memory.resident_bytes()
+    _least_resident = min(_least_resident, resident)
+    if resident < _least_resident + _WORTH_GIVING_BACK:
         return
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallinfo2"):  # glibc before 2.33
@@ -97,6 +105,8 @@ def give_memory_back() -> None:
     libc.mallinfo2.restype = _MallInfo
     if libc.mallinfo2().free >= _WORTH_GIVING_BACK:
         libc.malloc_trim(ctypes.c_size_t(0))
+        # glibc still counts what it gave back as free.
+        _least_resident = host_memory.resident_bytes()
 
 
 class _MallInfo(ctypes.Structure):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.files import checkpoint_reader
@@ -27,9 +28,10 @@ class CheckpointReader:
     """
 
     def __init__(self, filepattern: str | bytes) -> None:
-        self._prefix = os.fsdecode(filepattern)
-        # Raises if it cannot be read; no file stays open between two calls.
-        with checkpoint_reader.CheckpointReader(self._prefix) as reader:
+        # Its list of tensors is read once; no file stays open between two calls.
+        self._reader = checkpoint_reader.CheckpointReader(os.fsdecode(filepattern))
+        self._lock = threading.Lock()
+        with self._reader as reader:
             self._stored = {name: reader.shape_and_dtype(name) for name in reader.names()}
 
     def has_tensor(self, tensor_str: str) -> bool:
@@ -53,7 +55,7 @@ class CheckpointReader:
         """
         if not isinstance(tensor_str, str):
             raise TypeError(f"Expected binary or unicode string, got {tensor_str}")
-        with checkpoint_reader.CheckpointReader(self._prefix) as reader:
+        with self._lock, self._reader as reader:
             value = reader.lookup(tensor_str)
         # A scalar string is returned as the string.
         return value.item() if value.ndim == 0 and value.dtype == object else value

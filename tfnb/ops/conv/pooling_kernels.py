@@ -107,7 +107,7 @@ def _whole_maximum(
     for axis in axes:
         found = _maximum_along(found, axis)
     found = found.reshape(len(x), *(w.output for w in windows), x.shape[-1])
-    if len(windows) == 2 and x.dtype.kind not in "iu" and found.min() < least:
+    if len(windows) == 2 and x.dtype.kind not in "iu" and not found.min() >= least:
         np.maximum(found, least, out=found)
     return found
 
@@ -165,7 +165,7 @@ def _reduced(combine: Array, x: Array, windows: Sequence[Window], empty: float) 
             reduced = out[first:last]
             reduce_rows(x[first:last], rows)
             reduce_columns(rows, reduced)
-            if combine is np.maximum and reduced.min() < empty:
+            if combine is np.maximum and not reduced.min() >= empty:  # NaN hides minus infinity
                 np.maximum(reduced, empty, out=reduced)
 
     shard(len(blocks), 1, work)

@@ -32,6 +32,7 @@ from tfnb.proto import tensor_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
@@ -74,8 +75,7 @@ class IteratorResource:
         check_signature(dataset.types, dataset.shapes, self.types, self.shapes)
         scope = IteratorScope(ctx.function_library)
         iterator = dataset.make(scope)
-        self._wait_for_turn(ctx)
-        with self._turn:
+        with self._next_turn(ctx):
             old, self._scope, self._iterator = self._scope, scope, iterator
         _release(old)
 
@@ -89,8 +89,7 @@ class IteratorResource:
         Raises:
           FailedPreconditionError: no dataset has been set.
         """
-        self._wait_for_turn(ctx)
-        with self._turn:
+        with self._next_turn(ctx):
             try:
                 self._holder = threading.get_ident()
                 if self._iterator is None:
@@ -103,28 +102,45 @@ class IteratorResource:
             finally:
                 self._holder = None
 
-    def _wait_for_turn(self, ctx: OpKernelContext) -> None:
-        """Wait while another step takes an element.
+    def _next_turn(self, ctx: OpKernelContext) -> AbstractContextManager[object]:
+        """Wait while another step takes an element; return what holds the lock.
 
-        The lock itself is taken by a ``with`` statement, which no interrupt can leave with the lock
-        held. Therefore the main thread, which gets interrupts, only looks here.
+        In the main thread, which gets interrupts, that is the lock itself: a ``with`` statement
+        takes it, which no interrupt can leave with the lock held. Other threads hold the lock when
+        this returns: of those that wait, all but one go on to ask whether their step is to end.
 
         Raises:
           FailedPreconditionError: a function of the pipeline reads the pipeline itself.
           OpError: the step is to end.
         """
         me = threading.get_ident()
-        while self._turn.locked():
+        is_main = me == threading.main_thread().ident
+        while self._turn.locked() if is_main else not self._turn.acquire(timeout=_PATIENCE_S):
             if self._holder == me:
                 raise errors.failed_precondition(
                     "A function of this iterator's pipeline reads the iterator: it would wait for "
                     "itself. Use another iterator in the function."
                 )
             go_on_or_end(ctx)
-            if me == threading.main_thread().ident:
+            if is_main:
                 time.sleep(_NAP_S)
-            elif self._turn.acquire(timeout=_PATIENCE_S):
-                self._turn.release()
+        return self._turn if is_main else _Held(self._turn)
+
+
+class _Held:
+    """A lock that is held; the end of a ``with`` statement releases it."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Release the lock."""
+        self._lock.release()
 
 
 def _release(scope: IteratorScope | None) -> None:
