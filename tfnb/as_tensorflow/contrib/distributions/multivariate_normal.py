@@ -43,9 +43,12 @@ class _MultivariateNormal(Shaped):
         centred = values - self._loc
         if self._is_diagonal:
             return centred / self._scale
-        triangle = self._scale + tf.zeros_like(tf.expand_dims(centred, -1))
-        solved = tf.matrix_triangular_solve(triangle, tf.expand_dims(centred, -1))
-        return tf.squeeze(solved, -1)
+        return tf.squeeze(self._solved(tf.expand_dims(centred, -1)), -1)
+
+    def _solved(self, columns: Any) -> Any:
+        """Return the inverse of the scale times columns."""
+        scale = self.scale_matrix() + tf.zeros_like(columns[..., :1])
+        return tf.matrix_triangular_solve(scale, columns + tf.zeros_like(scale[..., :1]))
 
     def log_det_scale(self) -> Any:
         """Return the logarithm of the scale's determinant."""
@@ -236,13 +239,78 @@ class MultivariateNormalDiagWithSoftplusScale(_MultivariateNormal):
         super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
 
 
+class MultivariateNormalDiagPlusLowRank(_MultivariateNormal):
+    """A normal distribution whose scale is a diagonal plus a product of few columns.
+
+    The scale is ``diag + factor @ diag(perturb_diag) @ transpose(factor)``, and the covariance the
+    product of it with its transpose.
+
+    Args:
+      loc: [..., k], the mean; zeros by default.
+      scale_diag: [..., k], the diagonal; ones by default.
+      scale_identity_multiplier: [...], added to the diagonal, or instead of it.
+      scale_perturb_factor: [..., k, r], the columns.
+      scale_perturb_diag: [..., r], their weights; ones by default.
+      validate_args: whether the diagonal is checked when the graph runs.
+      allow_nan_stats: see ``tf.distributions.Distribution``.
+      name: of its scope.
+
+    Raises:
+      ValueError: the size does not follow from the arguments, or weights come without columns.
+    """
+
+    def __init__(
+        self,
+        loc: Any = None,
+        scale_diag: Any = None,
+        scale_identity_multiplier: Any = None,
+        scale_perturb_factor: Any = None,
+        scale_perturb_diag: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalDiagPlusLowRank",
+    ) -> None:
+        parameters = dict(locals())
+        if scale_perturb_factor is None and scale_perturb_diag is not None:
+            raise ValueError("scale_perturb_diag needs scale_perturb_factor.")
+        with tf.name_scope(name):
+            if loc is None and scale_diag is None and scale_perturb_factor is not None:
+                # The columns have the size of the event.
+                columns = tf.convert_to_tensor(scale_perturb_factor)
+                scale_diag = tf.ones_like(columns[..., 0])
+                if scale_identity_multiplier is not None:
+                    scale_diag *= tf.expand_dims(scale_identity_multiplier, -1)
+                scale_identity_multiplier = None
+            diagonal = _diagonal_scale(loc, scale_diag, scale_identity_multiplier)
+            if validate_args:
+                with tf.control_dependencies([tf.assert_positive(diagonal)]):
+                    diagonal = tf.identity(diagonal)
+            if scale_perturb_factor is None:
+                like = self._with_scale(loc, diagonal, True)
+            else:
+                factor = tf.convert_to_tensor(scale_perturb_factor, diagonal.dtype)
+                weighted = factor
+                if scale_perturb_diag is not None:
+                    weighted = factor * tf.expand_dims(scale_perturb_diag, -2)
+                product = tf.matmul(weighted, factor, transpose_b=True)
+                like = self._with_scale(loc, product + tf.matrix_diag(diagonal), False)
+        super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
+
+    def _solved(self, columns: Any) -> Any:
+        scale = self.scale_matrix() + tf.zeros_like(columns[..., :1])
+        return tf.matrix_solve(scale, columns + tf.zeros_like(scale[..., :1]))
+
+    def log_det_scale(self) -> Any:
+        """Return the logarithm of the scale's determinant, without its sign."""
+        if self._is_diagonal:
+            return super().log_det_scale()
+        return tf.linalg.slogdet(self._scale)[1]
+
+
 @tf.distributions.RegisterKL(_MultivariateNormal, _MultivariateNormal)  # type: ignore[untyped-decorator]
 def _kl_of_normals(a: Any, b: Any, name: str | None = None) -> Any:
     with tf.name_scope(name, "kl_multivariate_normals"):
-        ours, theirs = a.scale_matrix(), b.scale_matrix()
-        zeros = tf.zeros_like(ours) + tf.zeros_like(theirs)
-        turned = tf.matrix_triangular_solve(theirs + zeros, ours + zeros)
-        trace = tf.reduce_sum(tf.square(turned), [-2, -1])
+        trace = tf.reduce_sum(tf.square(b._solved(a.scale_matrix())), [-2, -1])
         apart = tf.reduce_sum(tf.square(b._whitened(a.loc)), -1)
         dets = b.log_det_scale() - a.log_det_scale()
         return dets + 0.5 * (trace + apart - a._size())

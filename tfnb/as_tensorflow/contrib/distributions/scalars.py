@@ -33,6 +33,57 @@ class NormalWithSoftplusScale(tf.distributions.Normal):  # type: ignore[misc]
         self._parameters_given.update(loc=loc, scale=scale)
 
 
+class LaplaceWithSoftplusScale(tf.distributions.Laplace):  # type: ignore[misc]
+    """A Laplace distribution whose scale goes through softplus.
+
+    Args:
+      loc: the center.
+      scale: before softplus.
+      validate_args: whether arguments are checked when the graph runs.
+      allow_nan_stats: see ``tf.distributions.Distribution``.
+      name: of its scope.
+    """
+
+    def __init__(
+        self,
+        loc: Any,
+        scale: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "LaplaceWithSoftplusScale",
+    ) -> None:
+        positive = tf.nn.softplus(tf.convert_to_tensor(scale), name="softplus_scale")
+        super().__init__(loc, positive, validate_args, allow_nan_stats, name)
+        self._parameters_given.update(loc=loc, scale=scale)
+
+
+class StudentTWithAbsDfSoftplusScale(tf.distributions.StudentT):  # type: ignore[misc]
+    """Student's t of whole positive degrees of freedom and a scale that goes through softplus.
+
+    Args:
+      df: before the absolute value is rounded down.
+      loc: the center.
+      scale: before softplus.
+      validate_args: whether arguments are checked when the graph runs.
+      allow_nan_stats: see ``tf.distributions.Distribution``.
+      name: of its scope.
+    """
+
+    def __init__(
+        self,
+        df: Any,
+        loc: Any,
+        scale: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "StudentTWithAbsDfSoftplusScale",
+    ) -> None:
+        whole = tf.floor(tf.abs(tf.convert_to_tensor(df)))
+        positive = tf.nn.softplus(tf.convert_to_tensor(scale), name="softplus_scale")
+        super().__init__(whole, loc, positive, validate_args, allow_nan_stats, name)
+        self._parameters_given.update(df=df, loc=loc, scale=scale)
+
+
 class _LocScale(Shaped):
     """A distribution with a location and a scale.
 
