@@ -117,6 +117,19 @@ def test_densities_and_moments_are_those_of_scipy(tf: Any, name: str) -> None:
         np.testing.assert_allclose(samples.var((0, 1)), row.variance, rtol=0.1)
 
 
+def test_values_of_more_dimensions_than_the_batch(tf: Any) -> None:
+    """Values are broadcast with the numbers of trials and the probabilities."""
+    d = tf.contrib.distributions
+    some = np.float64([[0], [1], [2]])
+    trials, probs = np.float64([2, 3]), np.float64([0.25, 0.5])
+    binomial, negative = d.Binomial(trials, probs=probs), d.NegativeBinomial(trials, probs=probs)
+    for made in (binomial, negative):
+        cdf, prob = _values(tf, [made.cdf(some), made.prob(some)])
+        np.testing.assert_allclose(cdf, np.cumsum(prob, 0), rtol=1e-8)
+    assert d.Binomial(np.float64(2), probs=probs).batch_shape.as_list() == [2]
+    assert d.Binomial(trials[:, None], probs=probs).batch_shape.as_list() == [2, 2]
+
+
 def test_steps_draw_other_numbers_and_a_seed_repeats_them(tf: Any) -> None:
     """As samples of any other distribution."""
     drawn = tf.contrib.distributions.Binomial([100.0, 50.0], logits=[0.5, 0.0]).sample(20, seed=3)
@@ -194,6 +207,9 @@ _CHECKED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a matrix that is not symmetric": (
         lambda d: d.WishartFull(4.0, [[1.0, 0.5], [0.0, 1.0]], validate_args=True).mean(),
         "not symmetric",
+    ),
+    "a matrix that is not positive definite": (
+        lambda d: d.WishartFull(4.0, [[1.0, 1.0], [1.0, 1.0]], validate_args=True).mean(), "x > 0"
     ),
 }  # fmt: skip
 
@@ -319,3 +335,64 @@ def test_normal_vectors_of_a_diagonal_and_few_columns(tf: Any) -> None:
     np.testing.assert_allclose(np.cov(drawn.T), scale @ scale.T, atol=1.0)
     with pytest.raises(ValueError, match="scale_perturb_factor"):
         d.MultivariateNormalDiagPlusLowRank(loc, scale_perturb_diag=weights)
+
+
+def test_matrices_weights_and_triangles(tf: Any) -> None:
+    """The examples are those of TensorFlow's own documentation."""
+    d = tf.contrib.distributions
+    vectors = np.float32([[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1]])
+    lower, upper = d.fill_triangular(vectors), d.fill_triangular(vectors, upper=True)
+    pairs = [
+        (lower[0], [[4, 0, 0], [6, 5, 0], [3, 2, 1]]),
+        (upper[0], [[1, 2, 3], [0, 5, 6], [0, 0, 4]]),
+        (d.fill_triangular_inverse(lower), vectors),
+        (d.fill_triangular_inverse(upper, upper=True), vectors),
+        (d.tridiag([[1.0, 2]], [[3.0, 4, 5]], [[6.0, 7]]), [[[3, 6, 0], [1, 4, 7], [0, 2, 5]]]),
+        (d.matrix_diag_transform([[1.0, 2], [3, 4]], tf.negative), [[-1, 2], [3, -4]]),
+        (d.reduce_weighted_logsumexp([1000.0, 1000.0], [3.0, -1.0]), 1000 + np.log(2)),
+        (d.reduce_weighted_logsumexp([0.0, 1.0], [1.0, -1.0], return_sign=True)[1], -1),
+    ]
+    assert lower.shape.as_list() == [2, 3, 3]
+    for found, wanted in zip(_values(tf, [one for one, _ in pairs]), [two for _, two in pairs]):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    with pytest.raises(ValueError, match="triangular matrix"):
+        d.fill_triangular(np.ones(4))
+    with pytest.raises(ValueError, match="at least one"):
+        d.tridiag()
+
+
+def test_distributions_of_numbers_beyond_their_usual_values(tf: Any) -> None:
+    """Probabilities of 0 and 1, values between whole numbers, means that do not exist."""
+    d = tf.contrib.distributions
+    cauchy = d.Cauchy([1.0, 2.0], 3.0)
+    found = _values(
+        tf,
+        [
+            d.Geometric(probs=[1.0, 0.25]).log_prob([0.0, 2.5]),
+            d.Geometric(probs=0.25).cdf([-1.0, 0.5, 2.0]),
+            d.Poisson(2.0).cdf([0.0, 0.5]),
+            cauchy.mean(),
+            cauchy.quantile(0.75),
+            d.HalfNormal(2.0).quantile(0.5),
+            d.VectorDeterministic([1.0, 2.0]).prob([[1.0, 2.0], [1.0, 3.0]]),
+            d.OneHotCategorical(probs=[0.25, 0.75]).covariance(),
+            d.MultivariateNormalDiag(np.zeros([2, 3])).variance(),
+        ],
+    )
+    wanted = [
+        [0, np.log(0.25 * 0.75**2)], [0, 0.25, 1 - 0.75**3], [np.exp(-2), 0.26146413],
+        [np.nan] * 2, [4, 5], 1.3489795, [1, 0], [[0.1875, -0.1875], [-0.1875, 0.1875]], [1] * 3,
+    ]  # fmt: skip
+    for one, two in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-7)
+    with pytest.raises(ValueError, match="undefined for Cauchy"):
+        d.Cauchy(0.0, 1.0, allow_nan_stats=False).stddev()
+    for make, match in (
+        (lambda: d.Geometric(probs=1.5, validate_args=True).mean(), "greater than 1"),
+        (lambda: d.Poisson(1.0, validate_args=True).prob(0.5), "fractional"),
+        (lambda: d.Deterministic(1.0, atol=-1.0, validate_args=True).prob(1.0), "non-negative"),
+        (lambda: d.MultivariateNormalDiag([0.0], [0.0], validate_args=True).sample(), "Singular"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=match):
+            _values(tf, make())
+    assert _values(tf, d.MultivariateNormalDiag([0.0], [-2.0], validate_args=True).mean()) == [0]

@@ -13,6 +13,21 @@ from tfnb.as_tensorflow.contrib.distributions.combined import Mixture as Mixture
 from tfnb.as_tensorflow.contrib.distributions.combined import MixtureSameFamily as MixtureSameFamily
 from tfnb.as_tensorflow.contrib.distributions.counts import Binomial as Binomial
 from tfnb.as_tensorflow.contrib.distributions.counts import NegativeBinomial as NegativeBinomial
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    fill_triangular as fill_triangular,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    fill_triangular_inverse as fill_triangular_inverse,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    matrix_diag_transform as matrix_diag_transform,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    reduce_weighted_logsumexp as reduce_weighted_logsumexp,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    tridiag as tridiag,
+)
 from tfnb.as_tensorflow.contrib.distributions.multivariate_normal import (
     MultivariateNormalDiag as MultivariateNormalDiag,
 )
@@ -68,6 +83,9 @@ from tfnb.as_tensorflow.contrib.distributions.scalars import Poisson as Poisson
 from tfnb.as_tensorflow.contrib.distributions.scalars import (
     StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale,
 )
+from tfnb.as_tensorflow.contrib.distributions.scalars import (
+    VectorDeterministic as VectorDeterministic,
+)
 from tfnb.as_tensorflow.contrib.distributions.transformed import (
     TransformedDistribution as TransformedDistribution,
 )
@@ -82,7 +100,7 @@ _MISSING = frozenset(
         "Autoregressive", "BatchReshape", "ConditionalDistribution",
         "ConditionalTransformedDistribution", "MultivariateStudentT",
         "PoissonLogNormalQuadratureCompound", "QuantizedDistribution", "SinhArcsinh",
-        "VectorDeterministic", "VectorDiffeomixture", "VectorExponentialDiag",
+        "VectorDiffeomixture", "VectorExponentialDiag",
         "VectorLaplaceDiag", "VectorSinhArcsinhDiag",
     )
 )  # fmt: skip

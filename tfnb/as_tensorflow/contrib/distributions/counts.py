@@ -135,7 +135,9 @@ class Binomial(_OfTrials):
         # The incomplete beta function is not defined for 0 failures, where the answer is 1.
         ones = tf.ones_like(failures)
         inside = tf.betainc(
-            tf.where_v2(is_all, ones, failures), value + 1 + 0 * failures, 1 - self._probs
+            tf.where_v2(is_all, ones, failures),
+            value + ones,
+            1 - self._probs + tf.zeros_like(failures),
         )
         return tf.where_v2(is_all, ones, inside)
 
@@ -205,9 +207,9 @@ class NegativeBinomial(_OfTrials):
     def _cdf(self, value: Any) -> Any:
         value = 1 + self._checked(value)
         count = self._in_batch(self._total_count)
-        return tf.betainc(
-            count + tf.zeros_like(value), value + tf.zeros_like(count), tf.sigmoid(-self._logits)
-        )
+        zeros = tf.zeros_like(value + count)
+        failed = tf.sigmoid(-self._logits)
+        return tf.betainc(count + zeros, value + zeros, failed + zeros)
 
     def _mean(self) -> Any:
         return self._total_count * tf.exp(self._logits)

@@ -14,6 +14,8 @@ class _MultivariateNormal(Shaped):
 
     def _with_scale(self, loc: Any, scale: Any, is_diagonal: bool) -> Any:
         """Store mean and scale; return the mean in the shape of batch and event."""
+        if scale.shape.ndims is not None and scale.shape.ndims < (1 if is_diagonal else 2):
+            raise ValueError("The scale must have at least 1 dimension for the event.")
         self._is_diagonal = is_diagonal
         self._scale = scale
         zeros = tf.zeros_like(scale if is_diagonal else scale[..., 0])
@@ -24,6 +26,13 @@ class _MultivariateNormal(Shaped):
     def loc(self) -> Any:
         """The mean."""
         return self._loc
+
+    @property
+    def scale(self) -> Any:
+        """The scale, a ``LinearOperator``."""
+        if self._is_diagonal:
+            return tf.linalg.LinearOperatorDiag(self._scale, is_non_singular=True)
+        return tf.linalg.LinearOperatorLowerTriangular(self._scale, is_non_singular=True)
 
     def _diagonal(self) -> Any:
         return self._scale if self._is_diagonal else tf.matrix_diag_part(self._scale)
@@ -70,15 +79,17 @@ class _MultivariateNormal(Shaped):
 
     _mode = _mean
 
+    # As in TensorFlow, the mean adds no dimensions to the spread.
+
     def _covariance(self) -> Any:
         if self._is_diagonal:
-            return tf.matrix_diag(tf.square(self._scale) + tf.zeros_like(self._loc))
+            return tf.matrix_diag(tf.square(self._scale))
         return tf.matmul(self._scale, self._scale, transpose_b=True)
 
     def _variance(self) -> Any:
         if self._is_diagonal:
-            return tf.square(self._scale) + tf.zeros_like(self._loc)
-        return tf.reduce_sum(tf.square(self._scale), -1) + tf.zeros_like(self._loc)
+            return tf.square(self._scale)
+        return tf.reduce_sum(tf.square(self._scale), -1)
 
     def _stddev(self) -> Any:
         return tf.sqrt(self._variance())
@@ -112,13 +123,15 @@ class MultivariateNormalTriL(_MultivariateNormal):
         name: str = "MultivariateNormalTriL",
     ) -> None:
         parameters = dict(locals())
-        with tf.name_scope(name):
+        with tf.name_scope(name) as name:
             if scale_tril is None:
                 if loc is None:
                     raise ValueError("Must specify one or both of `loc`, `scale_tril`.")
                 like = self._with_scale(loc, tf.ones_like(tf.convert_to_tensor(loc)), True)
             else:
                 triangle = tf.matrix_band_part(tf.convert_to_tensor(scale_tril), -1, 0)
+                if validate_args:
+                    triangle = _not_singular(triangle, tf.matrix_diag_part(triangle))
                 like = self._with_scale(loc, triangle, False)
         super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
 
@@ -146,7 +159,7 @@ class MultivariateNormalFullCovariance(_MultivariateNormal):
         name: str = "MultivariateNormalFullCovariance",
     ) -> None:
         parameters = dict(locals())
-        with tf.name_scope(name):
+        with tf.name_scope(name) as name:
             if covariance_matrix is None:
                 if loc is None:
                     raise ValueError("Must specify one or both of `loc`, `covariance_matrix`.")
@@ -163,16 +176,34 @@ class MultivariateNormalFullCovariance(_MultivariateNormal):
         super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
 
 
+def _not_singular(scale: Any, diagonal: Any) -> Any:
+    """Return a scale that is checked when the graph runs: its diagonal has no zeros."""
+    zero = tf.zeros([], diagonal.dtype)
+    message = "Singular operator:  Diagonal contained zero values."
+    check = tf.assert_less(zero, tf.abs(diagonal), message=message)
+    with tf.control_dependencies([check]):
+        return tf.identity(scale)
+
+
+def _ones_of_event(loc: Any) -> Any:
+    """Return ones in the shape of the event of a mean."""
+    loc = tf.convert_to_tensor(loc)
+    if loc.shape.ndims == 0:
+        raise ValueError("The mean must have at least 1 dimension for the event.")
+    size = loc.shape[-1].value if loc.shape.ndims is not None else None
+    return tf.ones(tf.shape(loc)[-1:] if size is None else [size], loc.dtype)
+
+
 def _diagonal_scale(loc: Any, diagonal: Any, multiplier: Any) -> Any:
     """Return the diagonal of a scale, plus a multiple of the identity."""
     if diagonal is None and multiplier is None:
         if loc is None:
             raise ValueError("Must specify loc, scale_diag or scale_identity_multiplier.")
-        return tf.ones_like(tf.convert_to_tensor(loc))
+        return _ones_of_event(loc)
     if diagonal is None:
         if loc is None:
             raise ValueError("scale_identity_multiplier needs loc or scale_diag for the size.")
-        like = tf.ones_like(tf.convert_to_tensor(loc))
+        like = _ones_of_event(loc)
         return like * tf.expand_dims(tf.convert_to_tensor(multiplier, like.dtype), -1)
     found = tf.convert_to_tensor(diagonal)
     if multiplier is None:
@@ -205,11 +236,10 @@ class MultivariateNormalDiag(_MultivariateNormal):
         name: str = "MultivariateNormalDiag",
     ) -> None:
         parameters = dict(locals())
-        with tf.name_scope(name):
+        with tf.name_scope(name) as name:
             scale = _diagonal_scale(loc, scale_diag, scale_identity_multiplier)
             if validate_args:
-                with tf.control_dependencies([tf.assert_positive(scale)]):
-                    scale = tf.identity(scale)
+                scale = _not_singular(scale, scale)
             like = self._with_scale(loc, scale, True)
         super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
 
@@ -234,7 +264,7 @@ class MultivariateNormalDiagWithSoftplusScale(_MultivariateNormal):
         name: str = "MultivariateNormalDiagWithSoftplusScale",
     ) -> None:
         parameters = dict(locals())
-        with tf.name_scope(name):
+        with tf.name_scope(name) as name:
             like = self._with_scale(loc, tf.nn.softplus(tf.convert_to_tensor(scale_diag)), True)
         super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
 
@@ -273,7 +303,7 @@ class MultivariateNormalDiagPlusLowRank(_MultivariateNormal):
         parameters = dict(locals())
         if scale_perturb_factor is None and scale_perturb_diag is not None:
             raise ValueError("scale_perturb_diag needs scale_perturb_factor.")
-        with tf.name_scope(name):
+        with tf.name_scope(name) as name:
             if loc is None and scale_diag is None and scale_perturb_factor is not None:
                 # The columns have the size of the event.
                 columns = tf.convert_to_tensor(scale_perturb_factor)
@@ -295,6 +325,15 @@ class MultivariateNormalDiagPlusLowRank(_MultivariateNormal):
                 product = tf.matmul(weighted, factor, transpose_b=True)
                 like = self._with_scale(loc, product + tf.matrix_diag(diagonal), False)
         super().__init__(like, 1, parameters, validate_args, allow_nan_stats, name)
+
+    @property
+    def scale(self) -> Any:
+        """The scale, a ``LinearOperator``."""
+        if self._is_diagonal:
+            return super().scale
+        return tf.linalg.LinearOperatorFullMatrix(
+            self._scale, is_non_singular=True, is_self_adjoint=True
+        )
 
     def _solved(self, columns: Any) -> Any:
         scale = self.scale_matrix() + tf.zeros_like(columns[..., :1])

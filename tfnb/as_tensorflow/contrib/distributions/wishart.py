@@ -264,8 +264,10 @@ class WishartFull(_Wishart):
                 check = tf.assert_equal(scale, turned, message="Matrix was not symmetric")
                 with tf.control_dependencies([check]):
                     scale = tf.identity(scale)
-            # The decomposition fails unless the scale is positive definite.
-            root = tf.cholesky(scale)
+            root = tf.cholesky(scale)  # NaN unless the scale is positive definite
+            if validate_args:
+                with tf.control_dependencies([tf.assert_positive(tf.matrix_diag_part(root))]):
+                    root = tf.identity(root)
             super().__init__(
                 df, root, cholesky_input_output_matrices, parameters, validate_args,
                 allow_nan_stats, scope,
