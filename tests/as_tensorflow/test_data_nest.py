@@ -1,4 +1,4 @@
-"""`tensorflow.python.data.util.nest`, in which a list is a value."""
+"""`tensorflow.python.data.util`: structures in which a list is a value, and their specs."""
 
 from __future__ import annotations
 
@@ -67,3 +67,25 @@ def test_structures_of_other_forms_are_refused(
     """The errors are TensorFlow's."""
     with pytest.raises(error, match=match):
         getattr(nest, name)(*arguments)
+
+
+def test_specs_of_elements_and_their_tensors() -> None:
+    """`tensorflow.python.data.util.structure` has one tensor for each value of an element."""
+    tf = importlib.import_module("tensorflow")
+    structure = importlib.import_module("tensorflow.python.data.util.structure")
+    ragged = importlib.import_module("tensorflow.python.ops.ragged.ragged_tensor")
+    with tf.Graph().as_default(), tf.Session() as session:
+        element = {"a": tf.constant([1, 2]), "b": (tf.constant(3.0),)}
+        spec = structure.type_spec_from_value(element)
+        assert spec == {"a": tf.TensorSpec([2], tf.int32), "b": (tf.TensorSpec([], tf.float32),)}
+        assert structure.get_flat_tensor_types(spec) == [tf.int32, tf.float32]
+        tensors = structure.to_tensor_list(spec, element)
+        again = structure.from_tensor_list(spec, tensors)
+        assert session.run(again["b"][0]) == 3.0
+        assert structure.are_compatible(spec, structure.type_spec_from_value(again))
+        assert not structure.are_compatible(spec, (spec["a"], spec["b"]))
+        assert not structure.are_compatible(spec, {**spec, "a": tf.TensorSpec([3], tf.int32)})
+        with pytest.raises(ValueError, match="Expected 2 tensors"):
+            structure.from_tensor_list(spec, tensors[:1])
+        assert ragged.is_ragged(tf.ragged.constant([[1], []]))
+        assert not ragged.is_ragged(element["a"])
