@@ -89,3 +89,18 @@ def test_specs_of_elements_and_their_tensors() -> None:
             structure.from_tensor_list(spec, tensors[:1])
         assert ragged.is_ragged(tf.ragged.constant([[1], []]))
         assert not ragged.is_ragged(element["a"])
+
+
+def test_values_become_tensors_or_ragged_tensors() -> None:
+    """`convert_to_tensor_or_ragged_tensor` keeps ragged tensors, and converts their values."""
+    tf = importlib.import_module("tensorflow")
+    ragged = importlib.import_module("tensorflow.python.ops.ragged.ragged_tensor")
+    convert = ragged.convert_to_tensor_or_ragged_tensor
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = tf.ragged.constant([[1], [2, 3]])
+        assert convert(rows) is rows
+        value = session.run(rows)
+        assert session.run(convert(value, tf.float32)).to_list() == [[1.0], [2.0, 3.0]]
+        assert session.run(convert([1, 2], preferred_dtype=tf.int64)).dtype == "int64"
+        with pytest.raises(ValueError, match="for RaggedTensor with dtype int32"):
+            convert(rows, tf.float32)
