@@ -396,3 +396,19 @@ def test_distributions_of_numbers_beyond_their_usual_values(tf: Any) -> None:
         with pytest.raises(tf.errors.InvalidArgumentError, match=match):
             _values(tf, make())
     assert _values(tf, d.MultivariateNormalDiag([0.0], [-2.0], validate_args=True).mean()) == [0]
+
+
+def test_the_determinant_of_a_low_rank_update_needs_no_positive_diagonal(tf: Any) -> None:
+    """Distributions say that their scale is positive definite, and take any diagonal."""
+    columns = np.float64([[0.3, 0.1], [0.2, -0.5], [0.7, 0.4]])
+    for diagonal, weights in (([-0.5, -1.2, -2.0], [0.5, 0.8]), ([0.5, -1.2, 2.0], [0.5, -0.8])):
+        operator = tf.linalg.LinearOperatorLowRankUpdate(
+            tf.linalg.LinearOperatorDiag(np.float64(diagonal), is_non_singular=True),
+            columns,
+            np.float64(weights),
+            is_self_adjoint=True,
+            is_positive_definite=True,
+        )
+        matrix = np.diag(diagonal) + columns @ np.diag(weights) @ columns.T
+        found = _values(tf, operator.log_abs_determinant())
+        np.testing.assert_allclose(found, np.linalg.slogdet(matrix)[1], rtol=1e-10)

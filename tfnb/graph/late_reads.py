@@ -9,7 +9,9 @@ assigned value, although it takes it from an Identity that ran before::
 
 In tfnb an array is never written while another holder may see it.  The same behaviour results from
 passing the variable's cell through Identity, Switch, Merge, Enter, Exit and NextIteration, and
-reading it where an op computes with it, or at the end of the step where it is fetched.
+reading it where an op computes with it, or at the end of the step where it is fetched.  Between CPU
+devices of one task, the cell is sent to readers that come after a writer; other readers get the
+value of the moment at which it is sent.
 
 If the edges do not order a read and a write of a variable, the read comes first, both for reference
 and for resource variables: a loss that is fetched together with a training step uses the weights
