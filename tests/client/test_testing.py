@@ -52,6 +52,15 @@ def test_setup_gives_an_empty_graph_with_a_seed(case: tf.test.TestCase) -> None:
         assert first == sess.run(tf.random_uniform([]))
 
 
+def test_setup_leaves_graphs_that_a_failed_test_entered(case: tf.test.TestCase) -> None:
+    """They would refuse ``reset_default_graph``."""
+    left = tf.Graph().as_default()
+    left.__enter__()
+    case.setUp()
+    assert tf.get_default_graph().get_operations() == []
+    tf.reset_default_graph()
+
+
 def test_session_is_the_default_one(case: tf.test.TestCase) -> None:
     """The session and its graph are defaults in the block; afterwards it is closed."""
     graph = tf.Graph()

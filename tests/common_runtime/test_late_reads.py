@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 
 def values(session: Any, fetches: Any, feeds: Any = None) -> list[float]:
@@ -128,6 +130,111 @@ def test_fetching_a_variable_of_another_device_gives_what_it_is_at_the_end(reade
                 empty = tf.Variable([1.0], use_resource=False)
             with pytest.raises(tf.errors.FailedPreconditionError, match="Variable_1"):
                 session.run(empty)
+
+
+def _two_devices(when: Lowering, *, with_threads: bool) -> contextlib.AbstractContextManager[Any]:
+    """Return a session with two CPU devices whose steps run in one way."""
+
+    @contextlib.contextmanager
+    def opened() -> Any:
+        config = tf.ConfigProto(device_count={"CPU": 2})
+        if with_threads:
+            config.use_per_session_threads = True
+            config.inter_op_parallelism_threads = 3
+        with lowering(when), tf.Session(config=config) as session:
+            yield session
+
+    return opened()
+
+
+@pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
+@pytest.mark.parametrize("with_threads", [False, True])
+def test_a_reader_on_another_device_gets_what_was_assigned_before_it(when, with_threads):
+    """Both devices have the variable's own buffer; a reader that waits for nothing reads first."""
+    with tf.Graph().as_default():
+        with tf.device("/cpu:1"):
+            v = tf.Variable([1.0, 2.0], use_resource=False)
+            first = tf.assign(v, [10.0, 20.0])
+            slow = tf.matmul(tf.ones([50, 50]), tf.ones([50, 50]) * first[0])
+        with tf.device("/cpu:0"):
+            passed_on = tf.identity(v)
+            with tf.control_dependencies([slow]):
+                read = tf.identity(v)
+                doubled = v * 2.0
+                through = passed_on + 1.0
+                raw = v.read_value() * 3.0
+            computed = read * 1.0
+        with tf.device("/cpu:1"), tf.control_dependencies([doubled]):
+            second = tf.assign_add(v, [100.0, 100.0])
+        with tf.device("/cpu:0"), tf.control_dependencies([second]):
+            later = v - 1.0
+        with _two_devices(when, with_threads=with_threads) as session:
+            for _ in range(3):
+                for fetches, expected in (
+                    ([computed, read], [[10.0, 20.0]] * 2),
+                    (computed, [10.0, 20.0]),
+                    (through, [11.0, 21.0]),
+                    (raw, [30.0, 60.0]),
+                    ([doubled, later], [[20.0, 40.0], [109.0, 119.0]]),
+                    (later, [109.0, 119.0]),
+                ):
+                    session.run(v.initializer)
+                    assert values(session, [fetches])[0] == expected
+                    assert values(session, [v])[0][0] in (10.0, 110.0)
+                    session.run(v.initializer)
+                    traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+                    found = session.run(fetches, options=traced, run_metadata=tf.RunMetadata())
+                    assert np.asarray(found).tolist() == expected
+
+
+@pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
+def test_readers_on_another_device_that_wait_for_nothing_read_before_an_assignment(when):
+    """Only the tensor of a reader behind the assignment is the variable's buffer."""
+    with tf.Graph().as_default():
+        with tf.device("/cpu:1"):
+            v = tf.Variable([1.0, 2.0], use_resource=False)
+            step = tf.assign(v, [10.0, 20.0])
+        with tf.device("/cpu:0"):
+            before = v * 1.0
+            with tf.control_dependencies([step]):
+                after = v * 1.0
+        with _two_devices(when, with_threads=False) as session:
+            for _ in range(3):
+                session.run(v.initializer)
+                found = values(session, [before, after, step])
+                assert found == [[1.0, 2.0], [10.0, 20.0], [10.0, 20.0]]
+
+
+@pytest.mark.parametrize("when", [Lowering.NEVER, Lowering.ALWAYS])
+def test_a_branch_and_a_loop_on_another_device_read_what_was_assigned(when):
+    """The cell passes a Switch and an Enter before its edge is cut; a dead one passes, too."""
+    with tf.Graph().as_default():
+        with tf.device("/cpu:1"):
+            v = tf.Variable(1.0, use_resource=False)
+            chosen = tf.placeholder(tf.bool, [])
+
+        def assigned():
+            with tf.device("/cpu:1"):
+                step = tf.assign_add(v, 10.0)
+            with tf.device("/cpu:0"), tf.control_dependencies([step]):
+                return v * 2.0
+
+        def body(i, total):
+            with tf.device("/cpu:1"):
+                step = tf.assign_add(v, 1.0)
+            with tf.device("/cpu:0"), tf.control_dependencies([step]):
+                return i + 1, total + tf.identity(v)
+
+        with tf.device("/cpu:0"):
+            branch = tf.cond(chosen, assigned, lambda: tf.constant(-1.0))
+            loop = tf.while_loop(lambda i, _: i < 3, body, [0, 0.0])[1]
+        with _two_devices(when, with_threads=False) as session:
+            for _ in range(3):
+                session.run(v.initializer)
+                assert session.run(branch, {chosen: False}) == -1.0
+                assert session.run(branch, {chosen: True}) == 22.0
+                session.run(v.initializer)
+                assert session.run(loop) == 2.0 + 3.0 + 4.0
 
 
 def test_a_branch_reads_what_it_assigned():

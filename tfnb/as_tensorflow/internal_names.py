@@ -94,6 +94,8 @@ _OTHER: dict[str, dict[str, str]] = {
     "batch_ops": {"batch_function": "nondifferentiable_batch_function"},
     "benchmark": {"TensorFlowBenchmark": "test.Benchmark"},
     "bincount_ops": {"bincount_v1": "bincount"},
+    "builder": {"_SavedModelBuilder": "saved_model.Builder"},
+    "builder_impl": {"_SavedModelBuilder": "saved_model.Builder"},
     "cardinality": {
         "INFINITE": "data.experimental.INFINITE_CARDINALITY",
         "UNKNOWN": "data.experimental.UNKNOWN_CARDINALITY",
@@ -372,9 +374,12 @@ def _files() -> dict[str, list[str]]:
 
 # File of TensorFlow -> files of tfnb that have parts of it under other names.
 _PARTS = {
+    "builder_impl": ("builder",),
     "checkpoint_management": ("checkpoint_state",),
     "checkpoint_utils": ("checkpoint_state",),
     "data_flow_ops": ("barriers", "queues", "accumulators", "staging_areas"),
+    "loader_impl": ("loader",),
+    "signature_def_utils_impl": ("signature_defs",),
 }
 
 

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfnb.core import dtypes, errors
 from tfnb.core.process.later import later
 from tfnb.graph.graph import CONTROL_SLOT, Edge, Graph, Node
-from tfnb.graph.late_reads import SENDS_CELL, gives_cell, is_only_fetched
+from tfnb.graph.late_reads import (
+    PASSES_CELL,
+    SENDS_CELL,
+    ReadsAfterWrites,
+    gives_cell,
+    is_only_fetched,
+)
 from tfnb.graph.memory_types import input_on_host, output_on_host
 
 if TYPE_CHECKING:
@@ -110,15 +116,17 @@ def _incomplete(node: Node, found: int) -> errors.InvalidArgumentError:
 class _Partitioner:
     """One run of the partitioning.
 
-    State: ``parts`` by device name; ``twin`` maps a node to its copy; ``received`` maps (source
-    node, output, destination device, on host) to the node that has the tensor there; ``made``
-    has the nodes that the cut added, each with the node whose start time it shares.
+    State: ``late`` says which readers of variables come after a writer; ``parts`` by device name;
+    ``twin`` maps a node to its copy; ``received`` maps (source node, output, destination device,
+    on host, as a variable's cell) to the node that has the tensor there; ``made`` has the nodes
+    that the cut added, each with the node whose start time it shares.
     """
 
     __slots__ = (
         "by_name",
         "graph",
         "incarnations",
+        "late",
         "made",
         "name_counter",
         "parts",
@@ -134,12 +142,13 @@ class _Partitioner:
         incarnations: Mapping[str, int],
     ) -> None:
         self.graph = graph
+        self.late = ReadsAfterWrites(graph)
         self.incarnations = incarnations
         self.by_name = by_name
         self.name_counter = name_counter
         self.parts: dict[str, Graph] = {}
         self.twin: dict[Node, Node] = {}
-        self.received: dict[tuple[Node, int, str, bool], Node] = {}
+        self.received: dict[tuple[Node, int, str, bool, bool], Node] = {}
         self.made: list[tuple[Node, Node]] = []
 
     def run(self) -> dict[str, Graph]:
@@ -205,7 +214,8 @@ class _Partitioner:
                 if not is_ref:
                     ready_before.append(src)
                 continue
-            key = (edge.src, edge.src_output, dst.assigned_device, self._on_host(edge))
+            is_late = self._reads_assigned_value(edge)
+            key = (edge.src, edge.src_output, dst.assigned_device, self._on_host(edge), is_late)
             arrived = self.received.get(key)
             if arrived is None and self._is_constant_beside_its_host_consumer(edge):
                 arrived = self.received[key] = self._add_host_const(edge.src)
@@ -219,7 +229,10 @@ class _Partitioner:
                     part.add_control_edge(loop_merges.pop(), recv)
                 if self._fetches_variable(edge) or (is_ref and self._reads_after_others(edge)):
                     send.set_attr(SENDS_CELL, True)
-                elif not is_ref:
+                elif is_late:
+                    send.set_attr(PASSES_CELL, True)
+                    recv.set_attr(PASSES_CELL, True)
+                if not is_ref and SENDS_CELL not in send.attrs:
                     self.received[key] = arrived
                 if is_ref:
                     ref_recvs.append(recv)
@@ -267,6 +280,18 @@ class _Partitioner:
             len(edge.dst.in_edges) > 1
             and src.partition("/device:")[0] != dst.partition("/device:")[0]
             and all(self.by_name[device].device_type == "CPU" for device in (src, dst))
+        )
+
+    def _reads_assigned_value(self, edge: Edge) -> bool:
+        """Return whether a reader on another CPU device of this task comes after an assignment.
+
+        In TensorFlow both devices have the variable's own buffer.
+        """
+        src, dst = edge.src.assigned_device, edge.dst.assigned_device
+        return (
+            src.partition("/device:")[0] == dst.partition("/device:")[0]
+            and all(self.by_name[device].device_type == "CPU" for device in (src, dst))
+            and self.late.has(edge)
         )
 
     def _on_host(self, edge: Edge) -> bool:

@@ -9,7 +9,9 @@ assigned value, although it takes it from an Identity that ran before::
 
 In tfnb an array is never written while another holder may see it.  The same behaviour results from
 passing the variable's cell through Identity, Switch, Merge, Enter, Exit and NextIteration, and
-reading it where an op computes with it, or at the end of the step where it is fetched.
+reading it where an op computes with it, or at the end of the step where it is fetched.  Between CPU
+devices of one task, the cell is sent to readers that come after a writer; other readers get the
+value of the moment at which it is sent.
 
 If the edges do not order a read and a write of a variable, the read comes first, both for reference
 and for resource variables: a loss that is fetched together with a training step uses the weights
@@ -29,13 +31,15 @@ from tfnb.core.process.records import field, record
 from tfnb.graph.algorithm import reverse_post_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tfnb.graph.graph import Edge, Graph, Node
 
 HANDING_ON = frozenset(["Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration"])
 # Attribute of a Send that passes the variable's cell to a Recv that is only fetched.
 SENDS_CELL = "_sends_cell"
+# Attribute of a Send and its Recv on two CPU devices of one task: they pass the variable's cell on.
+PASSES_CELL = "_passes_cell"
 _NOT_WRITING = ops_with(Trait.KEEPS_REFERENCE)
 _READING = ops_with(Trait.READS_VARIABLE)
 _WRITING = ops_with(Trait.WRITES_VARIABLE)
@@ -82,6 +86,9 @@ def find_late_reads(graph: Graph) -> LateReads:
         if node.op == "VarHandleOp":
             _follow(node, _meet_handle, found)
         elif node.output_types and node.output_types[0].is_ref_dtype and not node.data_in_edges:
+            _follow(node, _meet_cell, found)
+        elif PASSES_CELL in node.attrs and node.is_recv:
+            found.handing_on.add(node.id)
             _follow(node, _meet_cell, found)
     return found
 
@@ -141,17 +148,23 @@ def _is_handing_on(edge: Edge) -> bool:
 
 def gives_cell(node: Node, output: int) -> bool:
     """Return whether an output is a variable's cell: a reference, or a cell that is passed on."""
+    return any(source.output_types[at].is_ref_dtype for source, at in _passed_on(node, output))
+
+
+def _passed_on(node: Node, output: int) -> Iterator[tuple[Node, int]]:
+    """Yield an output and the outputs that nodes may have passed on as this one."""
     seen = set()
     todo = [(node, output)]
     while todo:
         node, output = todo.pop()
-        if node.output_types[output].is_ref_dtype:
-            return True
-        if node.op in HANDING_ON and node.id not in seen and (output == 0 or node.kind.is_switch):
+        yield node, output
+        is_ref = node.output_types[output].is_ref_dtype
+        if (
+            is_ref or (node.op in HANDING_ON and (output == 0 or node.kind.is_switch))
+        ) and node.id not in seen:
             seen.add(node.id)
             edges = node.data_in_edges if node.kind.is_merge else node.data_in_edges[:1]
             todo += [(e.src, e.src_output) for e in edges if e is not None]
-    return False
 
 
 def is_only_fetched(node: Node) -> bool:
@@ -164,6 +177,60 @@ def is_only_fetched(node: Node) -> bool:
         elif node.op != "_Retval":
             return False
     return True
+
+
+class ReadsAfterWrites:
+    """The readers of reference variables that come after a node that writes the variable.
+
+    Their edges from the variable pass its cell on between the devices of one task, so that they
+    read the assigned value.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._found = find_late_reads(graph)
+        self._after: dict[int, set[int]] = {}  # variable -> the nodes that its writers lead to
+        self._writers: dict[int, list[int]] = {}
+        for writer, variable in self._found.writers.items():
+            self._writers.setdefault(variable, []).append(writer)
+
+    def has(self, edge: Edge) -> bool:
+        """Return whether a reader gets a variable by this edge, and comes after a writer of it."""
+        if not self._writers or edge.is_control:
+            return False
+        variables = {node.id for node, _ in _passed_on(edge.src, edge.src_output)}
+        variables &= self._writers.keys()
+        return bool(variables) and any(
+            reader in self._nodes_after(variable)
+            for reader in self._readers_by(edge)
+            for variable in variables.intersection(self._found.readers.get(reader, ()))
+        )
+
+    def _nodes_after(self, variable: int) -> set[int]:
+        after = self._after.get(variable)
+        if after is None:
+            after = self._after[variable] = set()
+            todo = [self._graph.node_at(writer) for writer in self._writers[variable]]
+            while todo:
+                for edge in todo.pop().out_edges:
+                    if edge.dst.is_op and edge.dst.id not in after:
+                        after.add(edge.dst.id)
+                        todo.append(edge.dst)
+        return after
+
+    def _readers_by(self, edge: Edge) -> set[int]:
+        """Return the node that an edge leads to, and those to which nodes pass its tensor on."""
+        reached: set[int] = set()
+        todo = [edge]
+        while todo:
+            edge = todo.pop()
+            node = edge.dst
+            if not node.is_op or edge.is_control or node.id in reached:
+                continue
+            reached.add(node.id)
+            if self._found.hands_on(node, edge.dst_input):
+                todo += node.out_edges
+        return reached
 
 
 def loop_may_wait_for_write(graph: Graph, found: LateReads, frame_of: Mapping[int, str]) -> bool:

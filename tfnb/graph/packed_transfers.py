@@ -28,7 +28,7 @@ from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
 from tfnb.core.tensor_shape import UNKNOWN
 from tfnb.graph.function_library import FunctionDefinition
-from tfnb.graph.late_reads import SENDS_CELL
+from tfnb.graph.late_reads import PASSES_CELL, SENDS_CELL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,6 +119,7 @@ def is_plain(send: Node, recv: Node) -> bool:
     edge = send.input_edge(0)
     return (
         SENDS_CELL not in send.attrs
+        and PASSES_CELL not in send.attrs
         and not edge.src.output_types[edge.src_output].is_ref_dtype
         and send.attrs["T"] not in (dtypes.resource, dtypes.variant)
         and not any(edge.src.is_op for edge in recv.in_edges)

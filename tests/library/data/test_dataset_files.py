@@ -100,9 +100,12 @@ def test_a_dataset_is_written_as_records(
     [
         ("1,2\n3,4,5\n", "Expect 2 fields but have more"),
         ("1\n", "Expect 2 fields but have 1"),
-        ("1,2\n\n", "Expect 2 fields but have 1"),
-        ("a,b\n", "Field 0 in record 1 is not a valid int32: a"),
-        ('1,"a"b\n', "[Qq]uote"),
+        ("1,2\n\n", "Field 0 is required but missing in record!"),
+        ("a,b\n", "Field 0 in record is not a valid int32: a"),
+        ('1,"a"b\n', "Reached end of file without closing quoted field in record|Quote inside"),
+        ('1,"a"b"\n', "Quote inside a string has to be escaped by another quote"),
+        ('1,a"b"\n', "Unquoted fields cannot have quotes inside"),
+        ('1,"a\n', "Reached end of file without closing quoted field in record"),
         (",b\n", "Field 0 is required but missing"),
     ],
 )
@@ -112,6 +115,39 @@ def test_a_wrong_row_is_refused(sess: tf.Session, tmp_path: Path, text: str, mat
     rows = experimental.CsvDataset(str(tmp_path / "rows.csv"), [tf.int32, tf.string])
     with pytest.raises(tf.errors.InvalidArgumentError, match=match):
         _elements(sess, rows)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("at_end", [False, True])
+def test_quoted_fields_have_line_ends_and_delimiters(
+    sess: tf.Session, tmp_path: Path, line_end: str, at_end: bool
+) -> None:
+    """Any line end ends a record, but not within quotes; a quote there stands twice."""
+    rows = ['"\n\n","\r\r","a,b"', '"0","1""2","3"', '"",,""', "", "x,y,"]
+    path = tmp_path / "rows.csv"
+    path.write_bytes((line_end.join(rows) + line_end * at_end).encode())
+    made = experimental.CsvDataset(str(path), [tf.constant(["NA"])] * 3)
+    made = made.apply(experimental.ignore_errors())
+    assert _elements(sess, made) == [
+        (b"\n\n", b"\r\r", b"a,b"),
+        (b"0", b'1"2', b"3"),
+        (b"NA", b"NA", b"NA"),
+        (b"x", b"y", b"NA"),
+    ]
+
+
+def test_a_row_behind_a_wrong_one_is_read(sess: tf.Session, tmp_path: Path) -> None:
+    """A wrong quote spoils its own record, also in a column that is not selected."""
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b'1,"a"b"\n2,c"\n3,d\n"4","e\n"\n5,f"')
+    for arguments, found in (
+        ({}, [(3, b"d"), (4, b"e\n")]),
+        ({"select_cols": [0]}, [(3,), (4,)]),
+        ({"use_quote_delim": False}, [(1, b'"a"b"'), (2, b'c"'), (3, b"d"), (5, b'f"')]),
+    ):
+        types = [tf.int32, tf.string][: 1 if "select_cols" in arguments else 2]
+        made = experimental.CsvDataset(str(path), types, **arguments)
+        assert _elements(sess, made.apply(experimental.ignore_errors())) == found
 
 
 def test_old_line_ends_and_columns_left_out(sess: tf.Session, tmp_path: Path) -> None:

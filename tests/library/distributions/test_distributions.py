@@ -143,3 +143,11 @@ def test_a_categorical_distribution_takes_classes_as_floats() -> None:
         found, wanted = session.run([categorical.prob([0.0, 1.0]), categorical.prob([0, 1])])
         np.testing.assert_array_equal(found, wanted)
         np.testing.assert_allclose(found, [0.2, 0.4], rtol=1e-6)
+
+
+def test_a_subclass_may_keep_a_value_of_its_own() -> None:
+    """Libraries store samples in an attribute of this name."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = tf.distributions.Normal(0.0, 1.0)
+        made._value = made.sample()
+        assert session.run(made.log_prob(0.0)) == session.run(made.log_prob(tf.zeros([])))

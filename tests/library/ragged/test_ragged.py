@@ -215,3 +215,86 @@ def test_lengths_of_rows_may_be_of_another_integer_type() -> None:
             assert session.run(made).to_list() == [[1, 2], []]
         with pytest.raises(TypeError, match="lengths must be an integer tensor"):
             tf.RaggedTensor.from_tensor(rows, lengths=tf.constant([2.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "wanted"),
+    [
+        (lambda: tf.ragged.constant([], ragged_rank=2), [0, None, None], []),
+        (lambda: tf.ragged.constant([[]], inner_shape=(1, 0)), [1, 0], [[]]),
+        (lambda: tf.ragged.constant([], inner_shape=(0, 4)), [0, 4], []),
+        (
+            lambda: tf.ragged.boolean_mask(
+                [[[1, 2], [3, 4]], [[5, 6], [7, 8]]],
+                [[[True, False], [False, True]], [[False, False], [True, True]]],
+            ),
+            [2, 2, None],
+            [[[1], [4]], [[], [7, 8]]],
+        ),
+        (
+            lambda: tf.ragged.boolean_mask(
+                tf.ragged.constant([[[1, 2], [3, 4]], [[5, 6]]], ragged_rank=1),
+                tf.ragged.constant([[[True, False], [True, True]], [[False, True]]], ragged_rank=1),
+            ),
+            [2, None, None],
+            [[[1], [3, 4]], [[6]]],
+        ),
+        (
+            lambda: tf.batch_gather(tf.ragged.constant([[1, 2], [3]]), tf.constant([[1], [0]])),
+            [2, 1],
+            [[2], [3]],
+        ),
+        (
+            lambda: tf.batch_gather(
+                tf.constant([[1, 2], [3, 4]]), tf.ragged.constant([[0, 1], [1]])
+            ),
+            [2, None],
+            [[1, 2], [4]],
+        ),
+        (
+            lambda: tf.batch_gather(
+                tf.ragged.constant([[[1, 2], [3]], [[4, 5, 6]]]),
+                tf.ragged.constant([[[1, 0], [0]], [[2]]]),
+            ),
+            [2, None, None],
+            [[[2, 1], [3]], [[6]]],
+        ),
+        (
+            lambda: tf.tile(tf.ragged.constant([[1, 2], [3]]), [2, 1]),
+            [4, None],
+            [[1, 2], [3], [1, 2], [3]],
+        ),
+    ],
+)
+def test_shapes_and_values_of_masks_gathered_rows_and_constants(
+    make: Any, shape: list[int | None], wanted: list[Any]
+) -> None:
+    """Dimensions may be uniform or ragged, also where the other argument's are not."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = make()
+        assert made.shape.as_list() == shape
+        found = session.run(made)
+        assert (found.to_list() if hasattr(found, "to_list") else found.tolist()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: tf.ragged.constant([1, 2], ragged_rank=1), "pylist has scalar values depth 1"),
+        (lambda: tf.ragged.constant([[[1, 2]], [[3]]], ragged_rank=1), "inconsistent shape"),
+        (lambda: tf.ragged.constant([[1], [[]]]), "greater than scalar value nesting"),
+        (lambda: tf.batch_gather(tf.ragged.constant([[1]]), 0), "rank must be at least 1"),
+        (
+            lambda: tf.batch_gather(tf.constant([1, 2]), tf.ragged.constant([[1]])),
+            "does not match params shape",
+        ),
+        (
+            lambda: tf.batch_gather(tf.ragged.constant([[[1]]]), tf.constant([[[0]]])),
+            "uniform indices dimension corresponds to ragged params dimension",
+        ),
+    ],
+)
+def test_ragged_arguments_that_do_not_fit_are_refused(make: Any, match: str) -> None:
+    """When the graph is built."""
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=match):
+        make()

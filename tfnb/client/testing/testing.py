@@ -58,6 +58,7 @@ class TestCase(MoreAssertions):
         self._clear_cached_session()
         random.seed(_SEED)
         np.random.seed(_SEED)  # noqa: NPY002 - tested code may use the global generator
+        _default_graph_stack.reset()  # a test that failed may have left graphs entered
         reset_default_graph()
         get_default_graph().seed = DEFAULT_GRAPH_SEED
 

@@ -25,7 +25,13 @@ from tfnb.core.op_traits import Trait
 from tfnb.core.process.records import field, record
 from tfnb.graph.control_flow import build_control_flow_info
 from tfnb.graph.graph import SINK_ID, SOURCE_ID
-from tfnb.graph.late_reads import SENDS_CELL, LateReads, find_late_reads, loop_may_wait_for_write
+from tfnb.graph.late_reads import (
+    PASSES_CELL,
+    SENDS_CELL,
+    LateReads,
+    find_late_reads,
+    loop_may_wait_for_write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -261,7 +267,7 @@ def initialize(
         if item.action == ASYNC:
             has_async = True
     late = find_late_reads(graph)
-    has_cells = _has_references(nodes)
+    has_cells = bool(late.handing_on) or _has_references(nodes)
     for item, node in zip(ordered, nodes):
         _connect(item, node, items)
         if has_cells:
@@ -421,6 +427,8 @@ def _note_references(item: NodeItem, node: Node, late: LateReads, is_function: b
         return  # read when the step ends, so that the fetch sees the step's own assignments
     if SENDS_CELL in node.attrs:
         return  # read then, too: it is sent to a fetch on another device
+    if PASSES_CELL in node.attrs:
+        return  # read by the nodes on the other device that compute with it
     allows = node.op_definition is not None and node.op_def.allows_uninitialized_input
     dereference = []
     for edge in node.input_edges():

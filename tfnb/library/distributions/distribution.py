@@ -308,7 +308,7 @@ class Distribution:
         drawn.set_shape(outer.concatenate(self.batch_shape).concatenate(self.event_shape))
         return drawn
 
-    def _value(self, value: TensorLike) -> TensorResult:
+    def _as_tensor(self, value: TensorLike) -> TensorResult:
         preferred = None if isinstance(value, Tensor) else self._dtype
         return convert_to_tensor(value, name="value", preferred_dtype=preferred)
 
@@ -317,7 +317,7 @@ class Distribution:
     def log_prob(self, value: TensorLike, name: str = "log_prob") -> TensorResult:
         """Return the logarithm of the density, or of the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
-            value = self._value(value)
+            value = self._as_tensor(value)
             if hasattr(self, "_log_prob"):
                 return self._log_prob(value)
             return math_ops.log(self._known("prob", "log_prob")(value))
@@ -325,7 +325,7 @@ class Distribution:
     def prob(self, value: TensorLike, name: str = "prob") -> TensorResult:
         """Return the density, or the probability of a discrete value."""
         with self._name_scope(name, values=[value]):
-            value = self._value(value)
+            value = self._as_tensor(value)
             if hasattr(self, "_prob"):
                 return self._prob(value)
             return math_ops.exp(self._known("log_prob", "prob")(value))
@@ -333,7 +333,7 @@ class Distribution:
     def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> TensorResult:
         """Return the logarithm of the probability of a value that is not larger."""
         with self._name_scope(name, values=[value]):
-            value = self._value(value)
+            value = self._as_tensor(value)
             if hasattr(self, "_log_cdf"):
                 return self._log_cdf(value)
             return math_ops.log(self._known("cdf", "log_cdf")(value))
@@ -341,7 +341,7 @@ class Distribution:
     def cdf(self, value: TensorLike, name: str = "cdf") -> TensorResult:
         """Return the probability of a value that is not larger."""
         with self._name_scope(name, values=[value]):
-            value = self._value(value)
+            value = self._as_tensor(value)
             if hasattr(self, "_cdf"):
                 return self._cdf(value)
             return math_ops.exp(self._known("log_cdf", "cdf")(value))
@@ -349,7 +349,7 @@ class Distribution:
     def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
         """Return the logarithm of the probability of a larger value."""
         with self._name_scope(name, values=[value]):
-            value = self._value(value)
+            value = self._as_tensor(value)
             if hasattr(self, "_log_survival_function"):
                 return self._log_survival_function(value)
             if not (hasattr(self, "_cdf") or hasattr(self, "_log_cdf")):
@@ -361,7 +361,7 @@ class Distribution:
     def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
         """Return the probability of a larger value."""
         with self._name_scope(name, values=[value]):
-            value = self._value(value)
+            value = self._as_tensor(value)
             if hasattr(self, "_survival_function"):
                 return self._survival_function(value)
             if not (hasattr(self, "_cdf") or hasattr(self, "_log_cdf")):
@@ -373,7 +373,7 @@ class Distribution:
     def quantile(self, value: TensorLike, name: str = "quantile") -> TensorResult:
         """Return the value that a sample does not exceed with the given probability."""
         with self._name_scope(name, values=[value]):
-            return self._known("quantile")(self._value(value))
+            return self._known("quantile")(self._as_tensor(value))
 
     # -- statistics --------------------------------------------------------------------------------
 

@@ -17,7 +17,11 @@ from tfnb.library.linear_operators.simple import (
 )
 from tfnb.library.math import linalg_ops
 from tfnb.ops.array import array_ops
-from tfnb.ops.linalg.matrix_solve_ops import matrix_determinant, matrix_solve
+from tfnb.ops.linalg.matrix_solve_ops import (
+    log_matrix_determinant,
+    matrix_determinant,
+    matrix_solve,
+)
 from tfnb.ops.math import math_ops
 
 if TYPE_CHECKING:
@@ -638,3 +642,10 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             return super()._determinant()
         diag = math_ops.reduce_prod(self._diag, axis=-1)
         return matrix_determinant(self._capacitance()) * diag * self._base.determinant()
+
+    def _log_abs_determinant(self) -> TensorResult:
+        if self._base.is_non_singular is False:
+            return super()._log_abs_determinant()
+        diag = math_ops.reduce_sum(math_ops.log(math_ops.abs(self._diag)), axis=-1)
+        inner = math_ops.real(log_matrix_determinant(self._capacitance())[1])
+        return inner + diag + self._base.log_abs_determinant()

@@ -542,7 +542,16 @@ def boolean_mask(
             kept = array_ops.where(mask)[:, 0]
             return ragged_gather_rows(data, math_ops.cast(kept, data.row_splits.dtype))
         if not isinstance(mask, RaggedTensor):
-            mask = RaggedTensor.from_tensor(mask, row_splits_dtype=dtypes.int64)
+            rank = len(mask.shape.as_list()) - 1
+            mask = RaggedTensor.from_tensor(mask, ragged_rank=rank, row_splits_dtype=dtypes.int64)
+        elif mask.flat_values.shape.ndims not in (None, 1):
+            flat = mask.flat_values
+            rows = RaggedTensor.from_tensor(
+                flat,
+                ragged_rank=len(flat.shape.as_list()) - 1,
+                row_splits_dtype=mask.row_splits.dtype,
+            )
+            mask = mask.with_flat_values(rows)
         if not isinstance(data, RaggedTensor):
             data = RaggedTensor.from_tensor(data, row_splits_dtype=mask.row_splits.dtype)
         inner = boolean_mask(data.values, mask.values)

@@ -133,6 +133,32 @@ def _shape_of(value: TensorLike) -> tuple[int, ...]:
     return (len(value), *(_shape_of(value[0]) if len(value) else ()))
 
 
+def _inner_shape(pylist: TensorLike, ragged_rank: int) -> tuple[int, ...]:
+    """Return the shape of the values of the innermost rows.
+
+    Raises:
+      ValueError: there are too few lists in each other, or the values have different shapes.
+    """
+    values = pylist
+    for depth in range(1, ragged_rank + 1):
+        if not all(_is_list(value) for value in values):
+            raise ValueError(
+                f"pylist has scalar values depth {depth}, but ragged_rank={ragged_rank} requires "
+                f"scalar value depth greater than {ragged_rank}"
+            )
+        values = [member for row in values for member in row]
+    shape = _shape_of(values[0]) if values else ()
+    if not all(_is_of_shape(value, shape) for value in values):
+        raise ValueError("inner values have inconsistent shape")
+    return shape
+
+
+def _is_of_shape(value: TensorLike, shape: tuple[int, ...]) -> bool:
+    if not shape or not _is_list(value):
+        return not shape and not _is_list(value)
+    return len(value) == shape[0] and all(_is_of_shape(one, shape[1:]) for one in value)
+
+
 def _nested(
     pylist: TensorLike,
     dtype: Any,
@@ -158,10 +184,10 @@ def _nested(
     scalar, depth = _depth(pylist)
     if scalar is not None:
         if depth > scalar:
-            raise ValueError(f"Invalid pylist={pylist}: empty list nesting is greater than scalar")
+            raise ValueError(
+                f"Invalid pylist={pylist}: empty list nesting is greater than scalar value nesting"
+            )
         depth = scalar
-    if ragged_rank is not None and ragged_rank >= max(depth, 1) and scalar is not None:
-        raise ValueError(f"Invalid pylist={pylist}: incompatible with ragged_rank={ragged_rank}")
     if inner_shape is not None and ragged_rank is not None:
         expected = ragged_rank + 1 + len(inner_shape)
         if (scalar is not None and expected != scalar) or (scalar is None and expected < depth):
@@ -170,22 +196,14 @@ def _nested(
                 f"dim(inner_shape)={len(inner_shape)}"
             )
     if ragged_rank is None:
-        ragged_rank = (
-            max(depth - 1, 0) if inner_shape is None else max(0, depth - 1 - len(inner_shape))
-        )
-        if inner_shape is None:
-            inner_shape = ()
+        ragged_rank = max(depth - 1 - len(inner_shape or ()), 0)
+        if not ragged_rank:
+            return make(pylist, dtype, inner_shape)
+        inner_shape = inner_shape or ()
+    elif not ragged_rank:
+        return make(pylist, dtype, inner_shape)
     if inner_shape is None:
-        inner: TensorLike = pylist
-        for _ in range(ragged_rank + 1):
-            inner = (
-                next((one for one in inner if len(one)), [])
-                if len(inner) and _is_list(inner[0])
-                else (inner[0] if len(inner) else 0)
-            )
-        inner_shape = _shape_of(inner)
-    if not ragged_rank:
-        return make(pylist, dtype, (len(pylist), *inner_shape) if inner_shape else None)
+        inner_shape = _inner_shape(pylist, ragged_rank)
     values, all_splits = list(pylist), []
     for _ in range(ragged_rank):
         splits = [0]
@@ -193,11 +211,6 @@ def _nested(
             splits.append(splits[-1] + len(row))
         values = [member for row in values for member in row]
         all_splits.append(splits)
-    for value in values:
-        if _shape_of(value) != tuple(inner_shape):
-            raise ValueError(
-                f"Invalid pylist={pylist}: incompatible with inner_shape={tuple(inner_shape)}"
-            )
     found = make(values, dtype, (len(values), *inner_shape))
     for splits in reversed(all_splits):
         found = join(found, splits)

@@ -13,7 +13,12 @@ import numpy as np
 from tfnb.core import dtypes
 from tfnb.framework.constant_value import constant_value
 from tfnb.framework.convert import convert_to_tensor
-from tfnb.library.ragged.dispatch import by_segments, handles, map_flat_values
+from tfnb.library.ragged.dispatch import (
+    by_segments,
+    handles,
+    map_flat_values,
+    with_tensors_for_values,
+)
 from tfnb.library.ragged.gather_rows import ragged_gather_rows
 from tfnb.library.ragged.ragged_tensor import RaggedTensor
 from tfnb.ops.array import array_ops
@@ -116,9 +121,40 @@ def _gather_nd(
 
 @handles("batch_gather")
 def _batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> TensorResult:
-    """Compute ``tf.batch_gather`` of ragged rows by ragged indices."""
-    if not (isinstance(params, RaggedTensor) and isinstance(indices, RaggedTensor)):
-        raise TypeError("tf.batch_gather takes a RaggedTensor of values and one of indices.")
+    """Compute ``tf.batch_gather``; the last dimension of indices takes values of one row each.
+
+    Raises:
+      ValueError: the rank of indices is not known or 0, or they have more dimensions than values.
+    """
+    params, indices = with_tensors_for_values((params, indices))
+    if not isinstance(indices, RaggedTensor):
+        indices = convert_to_tensor(indices, preferred_dtype=dtypes.int64)
+    if not isinstance(params, RaggedTensor):
+        params = convert_to_tensor(params)
+    count = indices.shape.ndims
+    if count is None:
+        raise ValueError("indices.rank must be known statically.")
+    if count == 0:
+        raise ValueError("indices.rank must be at least 1.")
+    if params.shape.ndims is not None and params.shape.ndims < count:
+        raise ValueError("batch shape from indices does not match params shape")
+    if count == 1:
+        return _rows(params, indices)
+    kinds = ["ragged" if isinstance(one, RaggedTensor) else "uniform" for one in (params, indices)]
+    if count > 2 and kinds[0] != kinds[1]:
+        raise ValueError(
+            f"batch shape from indices does not match params shape: {kinds[1]} indices dimension "
+            f"corresponds to {kinds[0]} params dimension"
+        )
+    if not isinstance(params, RaggedTensor):
+        splits = indices.row_splits.dtype if isinstance(indices, RaggedTensor) else dtypes.int64
+        params = RaggedTensor.from_tensor(params, row_splits_dtype=splits)
+    splits = params.row_splits.dtype
+    if count > 2:
+        return indices.with_values(_batch_gather(params.values, indices.values))
+    if not isinstance(indices, RaggedTensor):
+        places = math_ops.cast(indices, splits) + params.row_starts()[:, None]
+        return _rows(params.values, places)
     starts = array_ops.gather(params.row_starts(), indices.value_rowids())
     places = math_ops.cast(indices.values, starts.dtype) + starts
     return indices.with_values(_rows(params.values, places))
@@ -170,7 +206,12 @@ def _tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> 
     count = input.shape.ndims
     if count is None:
         raise ValueError("tf.tile needs a ragged tensor of known rank.")
-    return _tiled(input, array_ops.unstack(convert_to_tensor(multiples), num=count))
+    multiples = convert_to_tensor(multiples)
+    found = _tiled(input, array_ops.unstack(multiples, num=count))
+    known, rows = constant_value(multiples), input.shape[0].value
+    if known is not None and rows is not None and isinstance(found, RaggedTensor):
+        found.row_splits.set_shape([rows * int(known[0]) + 1])
+    return found
 
 
 def _reversed(value: TensorLike, axes: set[int]) -> TensorResult:

@@ -13,6 +13,7 @@ from tfnb.core.files import file_system
 from tfnb.core.files.tf_record import RecordWriter
 from tfnb.core.op_registry import OpDefinition, register_op
 from tfnb.core.tensor_shape import TensorShape
+from tfnb.ops.dataset.csv_records import records_of
 from tfnb.ops.dataset.dataset_file_ops import compression_of, contents_of, names_of
 from tfnb.ops.dataset.dataset_iterators import (
     DatasetBase,
@@ -27,7 +28,7 @@ from tfnb.ops.dataset.dataset_iterators import (
     tensor_of,
 )
 from tfnb.ops.dataset.dataset_source_ops import OUTPUTS, handle_of_scalars
-from tfnb.ops.io.parsing_ops import CsvReader, csv_value
+from tfnb.ops.io.parsing_ops import csv_value
 from tfnb.ops.lookup.lookup_ops import initializable_table
 
 if TYPE_CHECKING:
@@ -36,26 +37,9 @@ if TYPE_CHECKING:
     from tfnb.core.dtypes import DType
     from tfnb.core.kernel_types import Array, Handle, Outputs, Variant, Xp
     from tfnb.core.op_kernel import OpKernelContext
+    from tfnb.ops.dataset.csv_records import type_of_field
 
 # ---------------------------------------------------------------------------------------------- CSV
-
-
-def _lines(data: bytes, use_quotes: bool) -> Iterator[bytes]:
-    """Yield the records of a file: its lines; line ends within quotes do not end a record."""
-    start = 0
-    while start < len(data):
-        end = start
-        while True:
-            found = data.find(b"\n", end)
-            end = len(data) if found < 0 else found
-            if found < 0 or not use_quotes or data.count(b'"', start, end) % 2 == 0:
-                break
-            end += 1
-        line = data[start:end]
-        start = end + 1
-        line = line.removesuffix(b"\r")
-        # Old files end their lines with CR alone.
-        yield from line.split(b"\r") if b"\r" in line and b'"' not in line else [line]
 
 
 class _CsvIterator(ImmediateIterator):
@@ -64,8 +48,9 @@ class _CsvIterator(ImmediateIterator):
         names: Sequence[bytes],
         compression: str,
         header: bool,
-        reader: CsvReader,
+        delimiter: bytes,
         use_quotes: bool,
+        selected: frozenset[int],
         excluded: frozenset[int],
         missing: frozenset[bytes],
         defaults: Sequence[Array],
@@ -73,11 +58,11 @@ class _CsvIterator(ImmediateIterator):
         guard: effects.Guard | None,
     ) -> None:
         self._names, self._compression, self._header = list(names), compression, header
-        self._reader, self._use_quotes, self._excluded = reader, use_quotes, excluded
+        self._delimiter, self._use_quotes = delimiter, use_quotes
+        self._selected, self._excluded = selected, excluded
         self._missing, self._defaults, self._types = missing, defaults, types
         self._guard = guard
-        self._records: Iterator[bytes] | None = None
-        self._number = 0
+        self._records: Iterator[list[type_of_field]] | None = None
 
     def take(self, ctx: OpKernelContext) -> Element | None:
         while True:
@@ -87,42 +72,51 @@ class _CsvIterator(ImmediateIterator):
                 name = self._names.pop(0).decode("utf-8", "surrogateescape")
                 with effects.watched_by(self._guard):
                     contents = contents_of(name, self._compression)
-                self._records = _lines(contents, self._use_quotes)
-                if self._header and next(self._records, None) is None:
-                    raise errors.invalid_argument("Can't read header of file")
+                self._records = records_of(contents, self._delimiter, self._use_quotes)
+                if self._header:
+                    header = next(self._records, None)
+                    if header is None or any(isinstance(one, errors.OpError) for one in header):
+                        raise errors.invalid_argument("Can't read header of file")
             record = next(self._records, None)
             if record is not None:
-                self._number += 1
                 return self._element(record)
             self._records = None
             go_on_or_end(ctx)
 
-    def _element(self, record: bytes) -> Element:
-        fields = self._reader.fields(record) if record else [b""]
-        if self._excluded:
-            fields = [f for column, f in enumerate(fields) if column not in self._excluded]
-        if len(fields) != len(self._types):
+    def _element(self, record: list[type_of_field]) -> Element:
+        values: list[Any] = []
+        num_wanted = len(self._types)
+        for column, field in enumerate(record):
+            if isinstance(field, errors.OpError):
+                raise field
+            if (self._selected and column not in self._selected) or column in self._excluded:
+                continue
+            if len(values) == num_wanted:
+                raise errors.invalid_argument(f"Expect {num_wanted} fields but have more in record")
+            values.append(self._value(field, len(values)))
+        if len(values) < num_wanted:
             raise errors.invalid_argument(
-                f"Expect {len(self._types)} fields but have "
-                f"{'more' if len(fields) > len(self._types) else max(1, len(fields))} in record"
+                f"Expect {num_wanted} fields but have {len(values)} in record"
             )
-        values = []
-        for column, (field, dtype, default) in enumerate(
-            zip(fields, self._types, self._defaults, strict=True)
-        ):
-            if field in self._missing:
-                if not default.size:
-                    raise errors.invalid_argument(
-                        f"Field {column} is required but missing in record!"
-                    )
-                value = default.reshape(-1)[0]
-            else:
-                value = csv_value(field, dtype, column, self._number)
-            if dtype is dtypes.string:
-                values.append(tensor_of(value))
-            else:
-                values.append(np.asarray(value).astype(dtype.as_numpy_dtype)[()])
         return tuple(values)
+
+    def _value(self, field: bytes, position: int) -> Array:
+        """Return the value of an output; a missing field has the default."""
+        value: Any = field
+        dtype = self._types[position]
+        if field not in self._missing:
+            if dtype is not dtypes.string:
+                value = csv_value(field, dtype, position)
+        else:
+            default = self._defaults[position]
+            if not default.size:
+                raise errors.invalid_argument(
+                    f"Field {position} is required but missing in record!"
+                )
+            value = default.reshape(-1)[0]
+        if dtype is dtypes.string:
+            return tensor_of(value)
+        return np.asarray(value).astype(dtype.as_numpy_dtype)[()]
 
 
 _CSV = (
@@ -185,9 +179,9 @@ def _csv_dataset(
         if default.ndim > 1 or default.size > 1:
             raise errors.invalid_argument("Each record default should be a scalar or empty")
     quotes = bool(use_quote_delim)
-    reader = CsvReader(delimiter.decode("latin-1"), quotes, columns)
     missing = frozenset((b"", _text(na_value)))
-    arguments = (bool(header), reader, quotes, frozenset(excluded), missing)
+    chosen_columns = frozenset(columns), frozenset(excluded)
+    arguments = (bool(header), delimiter, quotes, *chosen_columns, missing)
     guard = effects.current_guard()
     return DatasetBase(
         output_types,

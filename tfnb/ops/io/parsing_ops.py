@@ -286,8 +286,18 @@ class CsvReader:
         return bytes(field), position + 2
 
 
-def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Array:
-    """Return a field as a value of a dtype."""
+def csv_value(field: bytes, dtype: DType, column: int, record: int | None = None) -> Array:
+    """Return a field as a value of a dtype.
+
+    Args:
+      field: its text.
+      dtype: of the value.
+      column: the position of the field, for errors.
+      record: the number of the record for errors, if it is known.
+
+    Raises:
+      InvalidArgumentError: the text is no number of this dtype.
+    """
     value: Array
     if dtype is dtypes.string:
         return field
@@ -299,8 +309,9 @@ def csv_value(field: bytes, dtype: DType, column: int, record: int) -> Array:
         value = parse_integer(field, dtype)
     if value is None:
         shown = field.decode("utf-8", "replace")
+        number = "" if record is None else f" {record}"
         raise errors.invalid_argument(
-            f"Field {column} in record {record} is not a valid {type_word(dtype)}: {shown}"
+            f"Field {column} in record{number} is not a valid {type_word(dtype)}: {shown}"
         )
     return value
 

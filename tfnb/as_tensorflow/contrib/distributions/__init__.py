@@ -11,8 +11,28 @@ from tfnb.as_tensorflow.contrib.distributions.bijectors.elementwise import (
 from tfnb.as_tensorflow.contrib.distributions.combined import Independent as Independent
 from tfnb.as_tensorflow.contrib.distributions.combined import Mixture as Mixture
 from tfnb.as_tensorflow.contrib.distributions.combined import MixtureSameFamily as MixtureSameFamily
+from tfnb.as_tensorflow.contrib.distributions.counts import Binomial as Binomial
+from tfnb.as_tensorflow.contrib.distributions.counts import NegativeBinomial as NegativeBinomial
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    fill_triangular as fill_triangular,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    fill_triangular_inverse as fill_triangular_inverse,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    matrix_diag_transform as matrix_diag_transform,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    reduce_weighted_logsumexp as reduce_weighted_logsumexp,
+)
+from tfnb.as_tensorflow.contrib.distributions.functions import (
+    tridiag as tridiag,
+)
 from tfnb.as_tensorflow.contrib.distributions.multivariate_normal import (
     MultivariateNormalDiag as MultivariateNormalDiag,
+)
+from tfnb.as_tensorflow.contrib.distributions.multivariate_normal import (
+    MultivariateNormalDiagPlusLowRank as MultivariateNormalDiagPlusLowRank,
 )
 from tfnb.as_tensorflow.contrib.distributions.multivariate_normal import (
     MultivariateNormalDiagWithSoftplusScale as MultivariateNormalDiagWithSoftplusScale,
@@ -23,6 +43,22 @@ from tfnb.as_tensorflow.contrib.distributions.multivariate_normal import (
 from tfnb.as_tensorflow.contrib.distributions.multivariate_normal import (
     MultivariateNormalTriL as MultivariateNormalTriL,
 )
+from tfnb.as_tensorflow.contrib.distributions.positive import (
+    BetaWithSoftplusConcentration as BetaWithSoftplusConcentration,
+)
+from tfnb.as_tensorflow.contrib.distributions.positive import Chi2 as Chi2
+from tfnb.as_tensorflow.contrib.distributions.positive import Chi2WithAbsDf as Chi2WithAbsDf
+from tfnb.as_tensorflow.contrib.distributions.positive import (
+    ExponentialWithSoftplusRate as ExponentialWithSoftplusRate,
+)
+from tfnb.as_tensorflow.contrib.distributions.positive import (
+    GammaWithSoftplusConcentrationRate as GammaWithSoftplusConcentrationRate,
+)
+from tfnb.as_tensorflow.contrib.distributions.positive import InverseGamma as InverseGamma
+from tfnb.as_tensorflow.contrib.distributions.positive import (
+    InverseGammaWithSoftplusConcentrationRate as InverseGammaWithSoftplusConcentrationRate,
+)
+from tfnb.as_tensorflow.contrib.distributions.positive import Kumaraswamy as Kumaraswamy
 from tfnb.as_tensorflow.contrib.distributions.relaxed import (
     ExpRelaxedOneHotCategorical as ExpRelaxedOneHotCategorical,
 )
@@ -36,26 +72,36 @@ from tfnb.as_tensorflow.contrib.distributions.scalars import Deterministic as De
 from tfnb.as_tensorflow.contrib.distributions.scalars import Geometric as Geometric
 from tfnb.as_tensorflow.contrib.distributions.scalars import Gumbel as Gumbel
 from tfnb.as_tensorflow.contrib.distributions.scalars import HalfNormal as HalfNormal
+from tfnb.as_tensorflow.contrib.distributions.scalars import (
+    LaplaceWithSoftplusScale as LaplaceWithSoftplusScale,
+)
 from tfnb.as_tensorflow.contrib.distributions.scalars import Logistic as Logistic
 from tfnb.as_tensorflow.contrib.distributions.scalars import (
     NormalWithSoftplusScale as NormalWithSoftplusScale,
 )
 from tfnb.as_tensorflow.contrib.distributions.scalars import Poisson as Poisson
+from tfnb.as_tensorflow.contrib.distributions.scalars import (
+    StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale,
+)
+from tfnb.as_tensorflow.contrib.distributions.scalars import (
+    VectorDeterministic as VectorDeterministic,
+)
 from tfnb.as_tensorflow.contrib.distributions.transformed import (
     TransformedDistribution as TransformedDistribution,
 )
+from tfnb.as_tensorflow.contrib.distributions.wishart import WishartCholesky as WishartCholesky
+from tfnb.as_tensorflow.contrib.distributions.wishart import WishartFull as WishartFull
 from tfnb.as_tensorflow.missing_name import missing_name
 from tfnb.client.public.api import tf
 
 _TRANSFORMED = "write its log_prob and sample with the functions of tf, or use another distribution"
 _MISSING = frozenset(
     (
-        "ConditionalTransformedDistribution",
-        "QuantizedDistribution", "Autoregressive", "BatchReshape", "SinhArcsinh",
-        "MultivariateNormalDiagPlusLowRank", "MultivariateStudentT", "VectorDeterministic",
-        "VectorDiffeomixture", "VectorExponentialDiag", "VectorLaplaceDiag", "WishartCholesky",
-        "WishartFull", "PoissonLogNormalQuadratureCompound", "NegativeBinomial", "Binomial",
-        "BetaWithSoftplusConcentration", "InverseGamma", "Chi2", "Chi2WithAbsDf",
+        "Autoregressive", "BatchReshape", "ConditionalDistribution",
+        "ConditionalTransformedDistribution", "MultivariateStudentT",
+        "PoissonLogNormalQuadratureCompound", "QuantizedDistribution", "SinhArcsinh",
+        "VectorDiffeomixture", "VectorExponentialDiag",
+        "VectorLaplaceDiag", "VectorSinhArcsinhDiag",
     )
 )  # fmt: skip
 

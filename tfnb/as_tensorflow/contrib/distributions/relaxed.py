@@ -10,6 +10,7 @@ from typing import Any
 
 from tfnb.as_tensorflow.contrib.distributions.shaped import Shaped, gumbel, logits_of, uniform
 from tfnb.client.public.api import tf
+from tfnb.library.distributions.probabilities import logits_and_probs
 
 
 class OneHotCategorical(Shaped):
@@ -38,7 +39,7 @@ class OneHotCategorical(Shaped):
     ) -> None:
         parameters = dict(locals())
         with tf.name_scope(name):
-            self._logits = logits_of(logits, probs, binary=False)
+            self._logits = logits_of(logits, probs)
         super().__init__(
             self._logits, 1, parameters, validate_args, allow_nan_stats, name, dtype or tf.int32,
             is_reparameterized=False,
@@ -84,6 +85,11 @@ class OneHotCategorical(Shaped):
     def _variance(self) -> Any:
         return self.probs * (1 - self.probs)
 
+    def _covariance(self) -> Any:
+        probs = self.probs
+        outer = -tf.matmul(tf.expand_dims(probs, -1), tf.expand_dims(probs, -2))
+        return tf.matrix_set_diag(outer, self._variance())
+
 
 @tf.distributions.RegisterKL(OneHotCategorical, OneHotCategorical)  # type: ignore[untyped-decorator]
 def _kl_of_one_hot(a: Any, b: Any, name: str | None = None) -> Any:
@@ -120,7 +126,7 @@ class ExpRelaxedOneHotCategorical(Shaped):
     ) -> None:
         parameters = dict(locals())
         with tf.name_scope(name):
-            self._logits = logits_of(logits, probs, binary=False)
+            self._logits = logits_of(logits, probs)
             self._temperature = tf.convert_to_tensor(temperature, self._logits.dtype)
         super().__init__(self._logits, 1, parameters, validate_args, allow_nan_stats, name)
 
@@ -221,7 +227,7 @@ class RelaxedBernoulli(Shaped):
     ) -> None:
         parameters = dict(locals())
         with tf.name_scope(name):
-            given = logits_of(logits, probs, binary=True)
+            given = logits_and_probs(logits, probs)[0]
             self._temperature = tf.convert_to_tensor(temperature, given.dtype)
             self._logits = given + tf.zeros_like(self._temperature)
         super().__init__(self._logits, 0, parameters, validate_args, allow_nan_stats, name)

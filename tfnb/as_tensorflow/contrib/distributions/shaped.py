@@ -78,7 +78,7 @@ class Shaped(Distribution):
         return tf.concat([[n], tf.shape(self._like)], 0)
 
 
-def logits_of(logits: Any, probs: Any, binary: bool) -> Any:
+def logits_of(logits: Any, probs: Any) -> Any:
     """Return logits, given as they are or as probabilities.
 
     Raises:
@@ -88,8 +88,7 @@ def logits_of(logits: Any, probs: Any, binary: bool) -> Any:
         raise ValueError("Must pass probs or logits, but not both.")
     if logits is not None:
         return tf.convert_to_tensor(logits, name="logits")
-    probs = tf.convert_to_tensor(probs, name="probs")
-    return tf.log(probs) - tf.log1p(-probs) if binary else tf.log(probs)
+    return tf.log(tf.convert_to_tensor(probs, name="probs"))
 
 
 def uniform(shape: Any, dtype: Any, seed: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tfnb.as_tensorflow.contrib.framework import audio_ops as audio_ops
 from tfnb.as_tensorflow.contrib.slim_modules import name_of_slim
-from tfnb.as_tensorflow.stand_ins import nest as nest
+from tfnb.as_tensorflow.stand_ins.structures import nest as nest
 from tfnb.client.public.api import tf
 from tfnb.library.control_flow.smart_cond import smart_cond as smart_cond
 from tfnb.library.control_flow.smart_cond import smart_constant_value as smart_constant_value

@@ -1,0 +1,1 @@
+"""Stand-ins of modules about structures of values."""
