@@ -201,7 +201,8 @@ _SHAPES = [((7, 9), (0,)), ((7, 9), (1,)), ((7, 9), (0, 1)), ((3000, 3), (0,)), 
            ((2, 70_000), (1,)), ((70_000,), (0,)), ((4, 5, 6, 7), (0, 2)), ((4, 5, 6, 7), (1, 3)),
            ((4, 5, 6, 7), (1, 2)), ((4, 1, 6, 1), (1, 3)), ((4, 1, 6, 1), (0, 1, 2, 3)),
            ((0, 5), (0,)), ((5, 0), (0,)), ((2, 5000, 3), (1,)),
-           ((5, 2500, 1), (0, 1))]  # fmt: skip
+           ((5, 2500, 1), (0, 1)), ((60, 26, 8), (1,)), ((900, 3, 8), (1,)), ((900, 2, 5), (1,)),
+           ((90, 4, 3), (1,)), ((5, 3, 2, 8), (0, 2))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shape", "axes"), _SHAPES)
@@ -254,6 +255,17 @@ def test_sums_of_what_is_no_number(bad: float, axes: tuple[int, ...]) -> None:
     x = np.ones((50, 60), "f4")
     x[3, 4] = bad
     np.testing.assert_array_equal(sum_over(np, x, axes), x.sum(axis=axes))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [(700, 26, 8), (3000, 3, 4), (3000, 2, 4), (1500, 4, 3)])
+def test_sums_of_short_columns_of_what_is_no_number(shape: tuple[int, ...], bad: float) -> None:
+    """A NaN or an infinity reaches neither other columns nor other rows."""
+    x = np.ones(shape, "f4")
+    x[3, 1, 2] = x[5, 0, 0] = bad
+    x[5, 1, 0] = -bad
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(sum_over(np, x, (1,)), x.sum(axis=1))
 
 
 @pytest.mark.parametrize("size", [0, 1, 1023, 1024, 5000])

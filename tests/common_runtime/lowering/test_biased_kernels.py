@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -101,6 +103,85 @@ def test_bias_and_limits_are_added_in_one_pass(
             random(kernel[-1], value=value),
         )  # fmt: skip
     assert folded
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "stride", "padding"),
+    [
+        ((2, 5, 7, 6, 3), (3, 3, 3, 3, 5), 1, "SAME"),
+        ((1, 6, 9, 8, 20), (2, 3, 2, 20, 37), 2, "VALID"),
+        ((1, 7, 7, 7, 4), (1, 2, 1, 4, 9), 3, "SAME"),  # the first cells are not seen
+    ],
+)
+def test_convolutions_of_volumes_do_the_same(
+    monkeypatch, folded, shape, kernel, stride, padding, value, activation
+):
+    """A bias and limits, numbers of all kinds, and strides beyond the windows."""
+
+    def build(x, w, b):
+        y = tf.nn.conv3d(x, w, [1, stride, stride, stride, 1], padding)
+        return [ACTIVATIONS[activation](tf.nn.bias_add(y, b))]
+
+    with np.errstate(all="ignore"):
+        check(
+            monkeypatch, build, random(*shape, value=value), random(*kernel),
+            random(kernel[-1], value=value),
+        )  # fmt: skip
+    assert folded
+
+
+def test_empty_volumes_have_empty_results():
+    """Their shapes are those of the nodes."""
+
+    def build(x, w, b):
+        return [tf.nn.relu(tf.nn.bias_add(tf.nn.conv3d(x, w, [1] * 5, "SAME"), b))]
+
+    (found,) = run(build, random(0, 4, 3, 2, 2), random(1, 1, 1, 2, 3), random(3))
+    assert found.shape == (0, 4, 3, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "bias"), [((1, 1, 1, 3, 4), 4), ((2, 2, 2, 2, 4), 3), ((2, 2, 2, 2, 0), 0)]
+)
+def test_errors_of_volumes_are_those_of_the_nodes(kernel, bias):
+    """Channels that do not fit, a bias of another length, and a filter without elements."""
+
+    def build(x, w, b):
+        return [tf.nn.relu(tf.nn.bias_add(tf.nn.conv3d(x, w, [1] * 5, "SAME"), b))]
+
+    texts = []
+    for kernels in (contextlib.nullcontext, without_routines):
+        with kernels(), pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            run(build, random(1, 3, 3, 3, 2), random(*kernel), random(bias))
+        texts.append(caught.value.message)
+    assert texts[0] == texts[1]
+
+
+def test_a_norm_of_images_behind_volumes_is_an_error():
+    """It is no part of the pass, and refuses them as ever."""
+
+    def build(x, w, *given):
+        return [norm(tf.nn.conv3d(x, w, [1] * 5, "SAME"), *given)]
+
+    with pytest.raises((tf.errors.OpError, ValueError)):
+        run(build, random(1, 3, 3, 3, 2), random(1, 1, 1, 2, 4), *vectors(4))
+
+
+def test_blocks_of_volumes_are_no_dilation():
+    """A convolution of volumes between SpaceToBatchND and BatchToSpaceND runs as a node."""
+
+    def build(x, w):
+        y = tf.space_to_batch_nd(x, [2, 2], [[2, 2], [2, 2]])
+        y = tf.nn.conv3d(y, w, [1] * 5, "VALID")
+        return [tf.batch_to_space_nd(y, [2, 2], [[0, 0], [0, 0]])]
+
+    x, w = random(1, 6, 8, 3, 2), random(2, 2, 1, 2, 4)
+    with without_routines():
+        (wanted,) = run(build, x, w)
+    (found,) = run(build, x, w)
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
 
 
 def norm(y, scale, offset, mean, variance, **attrs):

@@ -16,6 +16,7 @@ from tfnb.core.compiled.routines import compiling_at_once, without_routines
 from tfnb.ops.array import compiled_scatter, scatter_kernels
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.large_arrays import plain_ways
+from tfnb.ops.math import sparse_segment_ops
 from tfnb.ops.math.segment_ops import segment_mean, segment_sum
 
 _LOOP: dict[str, Any] = {
@@ -212,3 +213,64 @@ def test_routines_omit_places_outside_of_the_target(monkeypatch: pytest.MonkeyPa
         numbers[1:4] = 6, -1, 2**62
         assert compiled_scatter.add_products(target, places, numbers, factors, rows)
         assert whole[:, 0].tolist() == [0, 0, 0, 2, 2, 2, 0, 0, 0]
+
+
+_SPARSE_SEGMENTS = (
+    sparse_segment_ops.sparse_segment_sum_op,
+    sparse_segment_ops.sparse_segment_mean_op,
+    sparse_segment_ops.sparse_segment_sqrt_n_op,
+)
+
+
+@pytest.mark.parametrize("op", _SPARSE_SEGMENTS)
+@pytest.mark.parametrize("shape", [(1, 2), (300, 20), (900, 4), (40, 2, 5), (40, 0), (0, 3)])
+@in_one_test("dtype", ["f4", "f8", "f2"])
+@in_one_test("has_gaps", [False, True])
+def test_compiled_sums_of_selected_rows_are_the_plain_ones(
+    monkeypatch: pytest.MonkeyPatch, op: Any, shape: tuple[int, ...], dtype: str, has_gaps: bool
+) -> None:
+    """Rows may be selected repeatedly, ids may be missing; sums of two rows have the same bits."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    random = np.random.default_rng(2)
+    data = random.normal(size=shape).astype(dtype)
+    if data.size:
+        data.reshape(-1)[::7] = -0.0
+        data[:1] = -0.0
+        data.reshape(-1)[11::31] = np.nan
+        data.reshape(-1)[13::29] = np.inf
+    count = 2 * shape[0]
+    indices = random.integers(0, max(1, shape[0]), count).astype(np.int64)
+    ids = (
+        np.sort(random.integers(0, max(1, shape[0]), count)) if has_gaps else np.arange(count) // 2
+    )
+    ids = ids.astype(np.int32)
+    if count:
+        indices[:2] = 0
+    with without_routines(), np.errstate(all="ignore"):
+        plain = op.function(np, data, indices, ids)
+    with compiling_at_once(), np.errstate(all="ignore"):
+        op.function(np, data, indices, ids)
+        HELPER.wait()
+        found = op.function(np, data, indices, ids)
+    assert found.dtype == plain.dtype
+    # NumPy adds several rows in another order.
+    rounding = 1e-5 if has_gaps else 0
+    np.testing.assert_allclose(found, plain, rounding, rounding)
+    is_zero = found == plain if rounding == 0 else (found == 0) & (plain == 0)
+    np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(plain[is_zero]))
+
+
+def test_selected_rows_are_summed_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The routine that adds products reads the rows where they lie."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    calls = []
+    add = compiled_scatter.add_products
+    monkeypatch.setattr(compiled_scatter, "add_products", lambda *a: calls.append(a) or add(*a))
+    data = np.ones((5, 3), np.float32)
+    op = sparse_segment_ops.sparse_segment_mean_op
+    with compiling_at_once():
+        for _ in range(2):
+            found = op.function(np, data, np.array([4, 0, 2]), np.array([1, 1, 3]))
+            HELPER.wait()
+    np.testing.assert_array_equal(found[:, 0], [0, 1, 0, 1])
+    assert np.shares_memory(calls[-1][-1], data)

@@ -289,3 +289,24 @@ def test_tables_that_forms_share_with_places_count_once():
 
     plan = compiled_conv.Plan(x, windows, out, tables)
     assert plan.nbytes == known[0].nbytes + 32
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(1, 14, 14, 600), (2, 3, 1, 1024)])
+def test_gradients_of_few_positions_and_a_large_filter_are_those_of_a_product(shape, threads):
+    """The input's gradient has the same bits with routines and without, for any threads."""
+    x, kernel = random(*shape), random(1, 1, shape[-1], 520)
+    windows = [window(size, 1, 1, 1, (0, 0)) for size in shape[1:3]]
+    grad = random(*shape[:3], 520)
+    grad[0, 1, 0, 3] = np.nan
+    with without_routines():
+        wanted = conv_kernels.backprop_input(np, x.shape, kernel, grad, windows)
+    before = work_sharder.num_threads()
+    work_sharder.set_num_threads(threads)
+    try:
+        with compiling_at_once():
+            found = compiled_results(conv_kernels, x, kernel, grad, windows)[1]
+    finally:
+        work_sharder.set_num_threads(before)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(np.isnan(found[..., 0]).sum(), 1)

@@ -34,6 +34,9 @@ def test_a_copy_has_its_last_dimensions_swapped(shape: tuple[int, ...], dtype: t
         ((2, 12, 11, 64), (4, 4, 64, 128), 2, "VALID"),
         ((2, 40, 30, 9), (4, 4, 9, 128), 2, "SAME"),
         ((2, 6, 6, 96), (2, 3, 32, 384), 1, "SAME"),
+        ((1, 14, 18, 520), (1, 1, 520, 520), 1, "SAME"),
+        ((3, 1, 1, 515), (1, 1, 515, 513), 1, "VALID"),
+        ((2, 7, 5, 700), (1, 1, 700, 400), 1, "SAME"),
     ],
 )
 def test_gradients_of_images_with_many_channels(image, kernel, stride, padding, value) -> None:

@@ -96,6 +96,11 @@ def combine(target: Array, places: Array, rows: Array, operation: str) -> bool:
     return True
 
 
+def may_add_products(count: int, width: int) -> bool:
+    """Return whether the routine of `add_products` is ready for some rows of a width."""
+    return _PRODUCTS.find(_SECONDS_OF_CALL + count * width * _SECONDS_OF_ELEMENT) is not None
+
+
 def add_products(target: Array, places: Array, numbers: Array, factors: Array, rows: Array) -> bool:
     """Add ``factors[i] * rows[numbers[i]]`` to ``target[places[i]]``; return whether it did so.
 

@@ -339,6 +339,44 @@ def _matrix_of(xp: Xp, kernel: Array) -> Array:
     return xp.ascontiguousarray(matrix)
 
 
+# Over at most this number of positions BLAS multiplies a filter of at least this many elements, in
+# the order of its columns, faster than routines that copy it.
+_MOST_POSITIONS_OF_VIEWED, _LEAST_OF_FEW_POSITIONS = 256, 1 << 18
+# BLAS computes as many columns at once.
+_COLUMN_UNIT = 16
+
+
+def _is_for_blas(
+    xp: Xp, kernel: Array, out_backprop: Array, channels: int, windows: Sequence[Window]
+) -> bool:
+    """Return whether the input's gradient is a product of few positions and a large filter."""
+    return (
+        is_large(xp, kernel, _LEAST_OF_FEW_POSITIONS)
+        and out_backprop.size <= _MOST_POSITIONS_OF_VIEWED * kernel.shape[-1]
+        and kernel.shape[-2] == channels
+        and out_backprop.size > 0
+        and is_pointwise(windows)
+    )
+
+
+def _multiply_viewed(rows: Array, matrix: Array, out: Array) -> None:
+    """Write the product of some rows and a matrix in the order of its columns.
+
+    The columns are cut, so that threads share them: the rows may be few.
+    """
+    inner, columns = matrix.shape
+    parts = max(1, min(_MOST_SHARED, len(rows) * inner * columns // _LEAST_SHARED))
+    each = -(-columns // (parts * _COLUMN_UNIT)) * _COLUMN_UNIT
+    multiply = multiply_of(np)
+
+    def work(begin: int, end: int) -> None:
+        for first in range(begin * each, min(end * each, columns), each):
+            some = slice(first, first + each)
+            multiply(rows, matrix[:, some], out=out[:, some])
+
+    shard(-(-columns // each), 1, work)
+
+
 def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], out: Array) -> None:
     is_suited = xp is np and compiled_conv.suits(x, kernel.shape, kernel.dtype)
     if is_suited and _forward_compiled(x, kernel, windows, out):
@@ -350,7 +388,10 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
     rows = out.reshape(-1, out.shape[-1])
     is_one = is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES
     if is_one and _shares(x, windows, out.shape[-1]) == 1:
-        multiply_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+        if xp is np and not matrix.flags.c_contiguous:
+            _multiply_viewed(x.reshape(-1, x.shape[-1]), matrix, rows)
+        else:
+            multiply_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
         return
     few = _few_patches(x, windows, out.shape[-1]) if xp is np else None
     if few is not None:
@@ -472,6 +513,12 @@ def backprop_input(
         return backprop_input(xp, merged, kernel, out_backprop, others).reshape(tuple(input_shape))
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
+    if _is_for_blas(xp, kernel, out_backprop, input_shape[-1], windows):
+        total = np.empty(tuple(input_shape), kernel.dtype)
+        rows = out_backprop.reshape(-1, kernel.shape[-1])
+        matrix = kernel.reshape(kernel.shape[-2:]).T
+        _multiply_viewed(rows, matrix, total.reshape(-1, input_shape[-1]))
+        return total.astype(dtype, copy=False)
     if xp is np and kernel.shape[-2] == input_shape[-1]:
         found = _by_phases(input_shape, kernel, out_backprop, windows)
         if found is not None:

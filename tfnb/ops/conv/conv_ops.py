@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import InferenceContext, merge_dims, merge_shapes, require_rank
@@ -687,6 +689,30 @@ def conv3d_op(
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, ())
     x, placed = centred(xp, x, windows, padding)
     return conv_kernels.forward(xp, x, kernel, placed)
+
+
+@conv3d_op.biased
+def _(
+    x: Array,
+    kernel: Array,
+    *,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    strides: list[int],
+    padding: str,
+    dilations: list[int],
+) -> Array | None:
+    if x.ndim != 5 or kernel.ndim != 5:
+        return None
+    try:
+        _check_conv(x.shape, kernel.shape, strides, dilations, 5)
+        _check_depth(x.shape, kernel.shape)
+        windows = _windows(x.shape, kernel.shape, strides, dilations, padding, ())
+    except errors.OpError:
+        return None
+    x, placed = centred(np, x, windows, padding)
+    return conv_kernels.forward_biased(x, kernel, bias, norm, limits, placed)
 
 
 also_channels_first(conv3d_op, images="x", rank=5)

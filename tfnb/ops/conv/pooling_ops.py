@@ -875,7 +875,11 @@ def max_pool3d_grad(
     strides: list[int],
     padding: str,
 ) -> Array:
-    """Return the gradient of MaxPool3D."""
+    """Return the gradient of MaxPool3D.
+
+    All cells of a window within 1e-5 of its largest one receive it; in TensorFlow, too, unless
+    oneDNN computes it.
+    """
     return _max_pool_grad(xp, orig_input, orig_output, grad, ksize, strides, padding, ())
 
 

@@ -564,7 +564,14 @@ def _arg_axis(x: Array, dimension: Array) -> int:
     return axis % rank
 
 
+# Up to this number of elements, looking at all is faster than picking those that were found.
+_MOST_LOOKED_AT = 1 << 16
+
+
 def _hits_nan(xp: Xp, x: Array, found: Array, axis: int) -> bool:
+    """Return whether NumPy found NaN, which it takes for the largest and the smallest element."""
+    if x.size <= _MOST_LOOKED_AT:
+        return bool(xp.isnan(x).any())
     picked = xp.take_along_axis(x, xp.expand_dims(found, axis), axis)
     return bool(xp.isnan(picked).any())
 

@@ -140,6 +140,34 @@ def reduce_runs(
     return out, starts, ids
 
 
+def sum_selected_runs(
+    xp: Xp, data: Array, indices: Array, segment_ids: Array, rows: int | None
+) -> tuple[Array, Array, Array]:
+    """Return `reduce_runs` of the sums of selected rows, which begin with their first row.
+
+    Args:
+      xp: numpy or cupy.
+      data: the rows to select from, of one dimension or more; halves are summed as float32.
+      indices: the number of a row of the data for each id, all valid.
+      segment_ids: increasing ids.
+      rows: the number of segments; None for one more than the last id.
+    """
+    is_fit = xp is np and data.dtype == np.float32 and data.flags.c_contiguous and data.size
+    if is_fit and indices.size and compiled_scatter.may_add_products(len(indices), data[0].size):
+        starts, ids = _runs(xp, segment_ids)
+        count = int(ids[-1]) + 1 if rows is None else rows
+        # -0 changes no number, and is the sum of nothing but -0.
+        out = np.full((count, *data.shape[1:]), -0.0, data.dtype)
+        if len(ids) < count:
+            out[...] = 0
+            out[ids] = -0.0
+        factors = np.ones(len(indices), np.float32)
+        flat, given = out.reshape(count, -1), data.reshape(len(data), -1)
+        if compiled_scatter.add_products(flat, segment_ids, indices, factors, given):
+            return out, starts, ids
+    return reduce_runs(xp, np.add, widened(data[indices]), segment_ids, 0, rows, from_zero=False)
+
+
 def _are_summed(out: Array, segment_ids: Array, data: Array, starts: Array, ids: Array) -> bool:
     """Add the rows of runs into zeros by a compiled routine; return whether it did so."""
     flat, rows = out.reshape(len(out), -1), data.reshape(len(data), -1)

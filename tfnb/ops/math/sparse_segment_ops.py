@@ -19,7 +19,7 @@ from tfnb.framework.indexed_slices import IndexedSlices
 from tfnb.ops.array import array_ops
 from tfnb.ops.array.scatter_kernels import scatter_rows
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.math.segment_ops import reduce_runs, run_lengths, widened
+from tfnb.ops.math.segment_ops import run_lengths, sum_selected_runs, widened
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array, Outputs, Xp
@@ -92,11 +92,14 @@ def _sparse_segment(
         raise errors.invalid_argument("segment ids must be < num_segments")
     check_fits(xp, (max(0, last + 1) if rows is None else rows, *data.shape[1:]), data.dtype)
     _check_row_indices(xp, indices, data.shape[0])
-    picked = widened(data[indices])
-    out, starts, ids = reduce_runs(xp, np.add, picked, segment_ids, 0, rows, from_zero=False)
+    out, starts, ids = sum_selected_runs(xp, data, indices, segment_ids, rows)
     if kind != "sum" and ids.size:
         counts = run_lengths(xp, starts, len(segment_ids), out)
-        out[ids] /= counts if kind == "mean" else xp.sqrt(counts)
+        divisors = counts if kind == "mean" else xp.sqrt(counts)
+        if len(ids) == len(out):
+            out /= divisors
+        else:
+            out[ids] /= divisors
     return out.astype(data.dtype, copy=False)
 
 

@@ -201,7 +201,9 @@ class _Finder:
     ) -> list[int]:
         """Return the places of a convolution and of what follows it."""
         is_line = len(places) > 3
-        for is_fit in (self._is_bias,) if is_line else (self._is_bias, self._is_norm):
+        # A norm of volumes has a form of its own.
+        has_no_norm = is_line or _is_of_volumes(block[places[0]].item.kernel)  # type: ignore[union-attr]
+        for is_fit in (self._is_bias,) if has_no_norm else (self._is_bias, self._is_norm):
             found = self._only_reader(block, places[-1], readers)
             if found is not None and is_fit(block[found], block[places[-1]]):
                 places.append(found)
@@ -306,7 +308,8 @@ def _may_begin(compute: Compute) -> bool:
     if kernel is None or kernel.definition.biased_kernel is None or not _is_pure(compute):
         return False
     dtypes = [one.base_dtype.name for one in compute.item.input_types]
-    return _is_channels_last(kernel) and is_own_kernel(kernel) and set(dtypes) == {"float32"}
+    is_fit = _is_channels_last(kernel) or _is_of_volumes(kernel)
+    return is_fit and is_own_kernel(kernel) and set(dtypes) == {"float32"}
 
 
 def _is_pure(compute: Compute) -> bool:
@@ -320,6 +323,10 @@ def _is_own(compute: Compute) -> bool:
 
 def _is_channels_last(kernel: Any) -> bool:
     return kernel.attrs.get("data_format") in ("NHWC", b"NHWC")
+
+
+def _is_of_volumes(kernel: Any) -> bool:
+    return kernel.attrs.get("data_format") in ("NDHWC", b"NDHWC")
 
 
 def _adds(instruction: type_of_instruction) -> bool:

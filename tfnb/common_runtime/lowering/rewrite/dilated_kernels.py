@@ -119,6 +119,7 @@ def drops_rows(compute: Compute) -> bool:
 
 
 def has_single_steps(attributes: Mapping[str, Any]) -> bool:
-    """Return whether a convolution reads each cell of its images, and nothing around them."""
+    """Return whether a convolution of images reads each cell, and nothing around them."""
     steps = (*attributes["strides"], *attributes["dilations"])
-    return attributes["padding"] in ("VALID", b"VALID") and set(steps) == {1}
+    is_of_images = len(steps) == 8  # volumes have strides of five dimensions
+    return is_of_images and attributes["padding"] in ("VALID", b"VALID") and set(steps) == {1}
