@@ -91,7 +91,8 @@ class IteratorResource:
             old, self._scope, self._iterator = self._scope, scope, iterator
         finally:
             self._turns.remove(turn)
-            turn.notify()
+            if self._turns:
+                turn.notify()
         _release(old)
 
     def close(self) -> None:
@@ -118,7 +119,8 @@ class IteratorResource:
             return (yield from self._iterator.get_next(ctx))
         finally:
             self._turns.remove(turn)
-            turn.notify()
+            if self._turns:
+                turn.notify()
 
     def _wait_for_turn(self, ctx: OpKernelContext, turn: _Turn) -> None:
         """Wait while another step takes an element.
