@@ -204,6 +204,7 @@ def train_one(train: Callable[..., Any], order: RunOrder) -> dict[str, Any]:
 
     Raises:
       CancelledError: the training was cancelled.
+      RuntimeError: the function ended with an exception that would end the worker.
     """
     found = current_task()
     assert found is not None
@@ -214,7 +215,11 @@ def train_one(train: Callable[..., Any], order: RunOrder) -> dict[str, Any]:
     begin = time.monotonic()
     with _watched(run, lambda: is_cancelled(worker, key)), Graph().as_default():
         run.tell("started")
-        value = train(run, **order.parameters)
+        try:
+            value = train(run, **order.parameters)
+        except (SystemExit, KeyboardInterrupt) as error:
+            # Dask would end the worker, and start the training again on the others.
+            raise RuntimeError(f"The training ended with {error!r}.") from error
     return {
         "value": value,
         "step": run.step,
