@@ -98,33 +98,16 @@ def test_an_interrupt_at_any_moment_leaves_an_iterator_free() -> None:
     assert num_interrupts > 8
 
 
-class TakenAfterALook:
-    """A lock that another step takes as soon as this one has seen it free."""
-
-    def locked(self) -> bool:
-        """Return that it is free."""
-        return False
-
-    def acquire(self, timeout: float) -> bool:
-        """Return that it was not taken in time."""
-        return False
-
-    def __enter__(self) -> None:
-        raise AssertionError("This would wait without asking whether the step is to end.")
-
-    def __exit__(self, *exc_info: object) -> None:
-        raise AssertionError("It is not held.")
-
-
-def test_steps_of_other_threads_ask_whether_to_end_until_they_hold_the_lock(monkeypatch) -> None:
-    """Also one that saw the lock free, but did not get it."""
+def test_steps_ask_whether_to_end_until_it_is_their_turn(monkeypatch) -> None:
+    """Also where several wait; one that ends gives its place up."""
 
     def end(ctx: object) -> None:
         raise tf.errors.CancelledError(None, None, "The step is to end.")
 
     monkeypatch.setattr(iterator_ops, "go_on_or_end", end)
     resource = IteratorResource([tf.int64], [tf.TensorShape([])])
-    resource._turn = TakenAfterALook()
+    others = [iterator_ops._Turn() for _ in range(2)]
+    resource._turns.extend(others)
     found: list[BaseException] = []
 
     def take() -> None:
@@ -137,6 +120,7 @@ def test_steps_of_other_threads_ask_whether_to_end_until_they_hold_the_lock(monk
     thread.start()
     thread.join()
     assert [type(error) for error in found] == [tf.errors.CancelledError]
+    assert resource._turns == others
 
 
 def test_an_interrupt_loses_no_element_of_a_batch() -> None:
