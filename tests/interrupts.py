@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
 import signal
+import sys
 import threading
-from typing import TYPE_CHECKING
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _SECONDS_TO_HEAR = 15.0
 
@@ -53,3 +57,59 @@ def interrupted(
     if failures:
         raise failures[0]
     return caught
+
+
+# Behind these instructions, CPython looks for signals.
+_LOOKS = frozenset({"RESUME", "CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD"})
+
+
+class InterruptAt:
+    """Raises KeyboardInterrupt at one of the moments at which CPython looks for signals.
+
+    Only the moments inside of functions of the given classes and modules count, in the thread that
+    enters the context. ``has_raised`` says whether the moment came.
+    """
+
+    def __init__(self, number: int, *owners: object) -> None:
+        self.has_raised = False
+        self._left = number
+        self._codes = set().union(*(_codes(owner) for owner in owners))
+        self._before: dict[Any, str] = {}
+
+    def __enter__(self) -> Self:
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: Any, event: str, _: object) -> Any:
+        if frame.f_code not in self._codes:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self._left -= self._before.get(frame, "") in _LOOKS
+            self._before[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            if self._left == 0 and not self.has_raised:
+                self.has_raised = True
+                raise KeyboardInterrupt
+        return self._trace
+
+
+def _codes(owner: Any) -> set[Any]:
+    """Return the code objects of a class's methods, or of a module's functions and classes."""
+    found = set()
+    for one in vars(owner).values():
+        one = one.fget if isinstance(one, property) else inspect.unwrap(one)
+        if inspect.isclass(one) and inspect.ismodule(owner):
+            found |= _codes(one)
+        elif hasattr(one, "__code__"):
+            found |= set(_with_inner(one.__code__))
+    return found
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _with_inner(one)

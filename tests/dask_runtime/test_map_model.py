@@ -512,3 +512,12 @@ def test_inputs_may_have_different_chunks_and_ranks(tmp_path: Path) -> None:
         for rows in (1, 9):
             with pytest.raises(ValueError, match="differ in their numbers of rows"):
                 model.map({**given, "z": given["z"][:rows]})
+
+
+@pytest.mark.parametrize("block", [None, 3, np.float32(3), [1, 2], "text"])
+def test_a_block_that_is_no_array_is_refused(frozen: str, client: Any, block: Any) -> None:
+    """Dask's description of a collection may be wrong."""
+    rows = da.from_array(ROWS, chunks=(7, 2))
+    wrong = rows.map_blocks(lambda _, made: made, made=block, meta=META)
+    with pytest.raises(TypeError, match="is no array with rows, but a"):
+        tf.Model(frozen).map(wrong).compute()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -238,3 +239,28 @@ def test_a_training_that_does_not_exist_is_not_cancelled(client: Any, tmp_path: 
     with pytest.raises(IndexError, match="there are 1"):
         sweep.cancel(1)
     sweep.result()
+
+
+def leave(run: Any, how: str) -> str:
+    """Train in a function that wants to end its process."""
+    if how == "exit":
+        sys.exit(3)
+    if how == "interrupt":
+        raise KeyboardInterrupt
+    return how
+
+
+def test_a_training_that_exits_costs_no_worker(client: Any, tmp_path: Path) -> None:
+    """It has failed; it is not started again on another worker."""
+    names = {one["name"] for one in client.scheduler_info()["workers"].values()}
+    pids = set(client.run(os.getpid).values())
+    sweep = tf.sweep(
+        leave, {"how": ["exit", "interrupt", "stay"]}, client=client, directory=tmp_path
+    )
+    sweep.result(100)
+
+    assert [row.status for row in sweep.rows()] == ["failed", "failed", "finished"]
+    assert "SystemExit(3)" in str(sweep.rows()[0].error)
+    assert "KeyboardInterrupt" in str(sweep.rows()[1].error)
+    assert set(client.run(os.getpid).values()) == pids
+    assert {one["name"] for one in client.scheduler_info()["workers"].values()} == names

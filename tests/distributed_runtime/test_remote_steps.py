@@ -230,18 +230,19 @@ class Waiting:
         self._thread.join()
 
 
-def waiting_text(session: tf.Session, wanted: str) -> str:
-    """Return what a session waits for once it contains a text."""
-    while wanted not in (text := session.waiting()):
-        pass
-    return text
+def waiting_text(session: tf.Session, *wanted: str) -> str:
+    """Return what a session waits for once it contains all texts: tasks begin one by one."""
+    while True:
+        text = session.waiting()
+        if all(one in text for one in wanted):
+            return text
 
 
 def test_a_waiting_step_names_its_tasks_and_what_they_wait_for(cluster: Cluster) -> None:
     """The cause comes first, then who waits for it."""
     session = tf.Session(cluster.target())
     step = Waiting(session, stuck())
-    text = waiting_text(session, "'job/_")
+    text = waiting_text(session, "'job/_", "(QueueDequeueV2)")
     session.close()
     step.join()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.client.command_line.main import Command
+from tfnb.client.command_line.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +22,7 @@ def _doctor(options: argparse.Namespace, progress: Progress) -> None:
 
     with progress.phase(f"reading {options.path}"):
         found = doctor(options.path)
-    print(found)
+    print(terminal_text(str(found)))
     if not found.is_well:
         raise RuntimeError("this code uses what is not there, or could not be read")
 

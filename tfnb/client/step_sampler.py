@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from tfnb.client.session.session import live_sessions
 from tfnb.client.session.session_errors import place_of_node
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,7 +76,7 @@ class StepSampler:
         self._interval_s = 1.0 / samples_per_second
         self._on_sample = on_sample
         self._places: dict[tuple[RunningNode, ...], str] = {}
-        self._stopping = threading.Event()
+        self._stopping = Notification()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -100,13 +101,13 @@ class StepSampler:
             "Sampling of running steps", "Record them: `%%tfnb record`, `%%tfnb progress`."
         )
         if self._thread is None:
-            self._stopping.clear()
+            self._stopping = Notification()
             self._thread = threading.Thread(target=self._run, name="tfnb-sampler", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
         """End the thread."""
-        self._stopping.set()
+        self._stopping.notify()
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(_JOIN_TIMEOUT_S)

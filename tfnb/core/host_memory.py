@@ -26,6 +26,7 @@ _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.
 # Smaller tensors are not checked.
 _SMALL = 1 << 20
 _MOST_ELEMENTS = (1 << 63) - 1
+_MOST_DIMENSIONS = 64  # of an array of NumPy
 _STRING = np.dtype("V24")  # the size of a string of TensorFlow, without its text
 
 
@@ -136,6 +137,7 @@ def check_fits(
         is_given: Whether an input holds the whole shape; see :func:`check_countable`.
 
     Raises:
+        InvalidArgumentError: It has more than 64 dimensions, which NumPy does not allow.
         InvalidArgumentError: It would have more than 2**63 - 1 elements, counted from the first
             dimension on, so that a later 0 does not help.
         InternalError: It is empty, but NumPy has no array with its other dimensions.
@@ -143,6 +145,10 @@ def check_fits(
     """
     if dtype.kind == "O":
         dtype = _STRING
+    if len(shape) > _MOST_DIMENSIONS:
+        raise errors.invalid_argument(
+            f"Too many dimensions: {len(shape)}; arrays of NumPy have at most {_MOST_DIMENSIONS}"
+        )
     num_bytes = math.prod(shape) * dtype.itemsize
     if num_bytes > _SMALL or not num_bytes:
         check_countable(shape, is_given=is_given)

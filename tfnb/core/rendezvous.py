@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tfnb.core import errors
 from tfnb.core.device_spec import parse_full_name
+from tfnb.core.process.notification import Notification
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -319,12 +320,12 @@ class Rendezvous:
           DeadlineExceededError: nothing came in time.
           OpError: the rendezvous was aborted.
         """
-        arrived = threading.Event()
+        arrived = Notification()
         box: list[tuple[BaseException | None, Any, bool]] = []
 
         def callback(error: BaseException | None, value: Any, is_dead: bool) -> None:
             box.append((error, value, is_dead))
-            arrived.set()
+            arrived.notify()
 
         self.recv_async(key, callback)
         if not arrived.wait(timeout_s):

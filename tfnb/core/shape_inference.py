@@ -30,6 +30,7 @@ type_of_shape_function = Callable[["InferenceContext"], "TensorShape | Sequence[
 UNKNOWN_SHAPE = TensorShape(None)
 SCALAR_SHAPE = TensorShape([])
 _LARGEST_SIZE = (1 << 63) - 1
+MOST_DIMENSIONS = 254  # of a tensor
 
 
 class InferenceContext:
@@ -111,9 +112,9 @@ class InferenceContext:
         value = self.constant_value(index)
         if value is None:
             if dims is not None and dims[0] is not None:
-                return TensorShape([None] * dims[0])
+                return shape_of_rank(dims[0])
             return UNKNOWN_SHAPE
-        return shape_of_sizes(value.tolist())
+        return shape_of_vector(value)
 
     def input_handle_data(self, index: int) -> type_of_handle_data | None:
         """Return (dtype, shape) that a resource or variant input refers to, or None."""
@@ -144,6 +145,28 @@ class InferenceContext:
         if dims is not None and len(dims) > rank:
             raise ValueError(f"Shape must be at most rank {rank} but is rank {len(dims)}")
         return shape
+
+
+def shape_of_rank(rank: int | None) -> TensorShape:
+    """Return a shape of which at most the rank is known.
+
+    Nothing is known if a tensor cannot have this rank: the number comes from a graph, and the op
+    fails when it runs.
+    """
+    if rank is None or rank > MOST_DIMENSIONS:
+        return UNKNOWN_SHAPE
+    return TensorShape([None] * rank)
+
+
+def shape_of_vector(sizes: np.ndarray) -> TensorShape:
+    """Return the shape with the sizes of a vector; -1 is unknown.
+
+    Nothing is known of a shape with more dimensions than a tensor can have.
+
+    Raises:
+      ValueError: a size is below -1.
+    """
+    return UNKNOWN_SHAPE if sizes.size > MOST_DIMENSIONS else shape_of_sizes(sizes.tolist())
 
 
 def shape_of_sizes(sizes: Sequence[int]) -> TensorShape:

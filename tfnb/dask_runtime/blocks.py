@@ -21,9 +21,14 @@ ITEMS_OF_A_BATCH = 128
 
 def run_block(sent: SentModel, batch_size: int | None, *blocks: Any) -> Any:
     """Return the output for a block of each input; a tuple if there are several outputs."""
-    results = run_rows(
-        sent.opened(), [_unwrapped(one) for one in blocks], batch_size, raise_if_cancelled
-    )
+    arrays = [_unwrapped(one) for one in blocks]
+    for array in arrays:
+        if not getattr(array, "shape", ()):
+            raise TypeError(
+                f"A block of the collection is no array with rows, but a {type(array).__name__}: "
+                "the function that makes the blocks must return arrays."
+            )
+    results = run_rows(sent.opened(), arrays, batch_size, raise_if_cancelled)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -34,7 +39,7 @@ def output_of_block(number: int, results: Any) -> Any:
 
 def _unwrapped(block: Any) -> Any:
     """Return the only block in the lists that Dask makes along axes that the result lacks."""
-    while isinstance(block, list):
+    while isinstance(block, list) and len(block) == 1:
         [block] = block
     return block
 

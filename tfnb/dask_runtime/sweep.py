@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfnb.client.live_runs import RunRow, add_run_group
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
 from tfnb.dask_runtime.clients import are_on_this_machine, get_client
 from tfnb.dask_runtime.sweep_run import RunOrder, train_one
 
@@ -157,8 +158,9 @@ class Sweep:
         self.title = title
         self.directory = directory
         self._client = client
-        self._changed = threading.Condition()
-        # Guarded by self._changed.
+        self._lock = threading.RLock()
+        self._over = Notification()
+        # Guarded by self._lock.
         self._states = [_State(RunRow(index, point)) for index, point in enumerate(points)]
         client.subscribe_topic(self.key, self._hear)
         self._futures = []
@@ -183,7 +185,7 @@ class Sweep:
     def rows(self) -> list[RunRow]:
         """Return the trainings as they are now."""
         now = time.monotonic()
-        with self._changed:
+        with self._lock:
             return [
                 replace(one.row, seconds=now - one.began)
                 if one.row.status == "running" and one.began is not None
@@ -202,13 +204,13 @@ class Sweep:
 
     def values(self) -> list[Any]:
         """Return what the function returned for each training that is finished; None for others."""
-        with self._changed:
+        with self._lock:
             return [one.value for one in self._states]
 
     @property
     def is_over(self) -> bool:
         """Whether no training waits or runs."""
-        with self._changed:
+        with self._lock:
             return all(one.row.status in _FINAL for one in self._states)
 
     def result(self, timeout: float | None = None) -> Any:
@@ -224,18 +226,17 @@ class Sweep:
           FailedPreconditionError: the client was closed meanwhile.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        with self._changed:
-            while not all(one.row.status in _FINAL for one in self._states):
-                left = _WAIT_S if until is None else min(_WAIT_S, until - time.monotonic())
-                if left <= 0:
-                    raise errors.deadline_exceeded(
-                        f"After {timeout:g} s trainings still wait or run:\n{self._text()}"
-                    )
-                if not self._changed.wait(left) and self._client.status == "closed":
-                    raise errors.failed_precondition(
-                        "The Dask client was closed while trainings ran. Start the sweep again "
-                        f"with directory={self.directory!r}: it goes on from the checkpoints."
-                    )
+        while not self.is_over:
+            left = _WAIT_S if until is None else min(_WAIT_S, until - time.monotonic())
+            if left <= 0:
+                raise errors.deadline_exceeded(
+                    f"After {timeout:g} s trainings still wait or run:\n{self._text()}"
+                )
+            if not self._over.wait(left) and self._client.status == "closed":
+                raise errors.failed_precondition(
+                    "The Dask client was closed while trainings ran. Start the sweep again "
+                    f"with directory={self.directory!r}: it goes on from the checkpoints."
+                )
         return self.table()
 
     # -- the end
@@ -254,11 +255,10 @@ class Sweep:
         if index is not None and not 0 <= index < len(self._states):
             raise IndexError(f"There is no training {index}; there are {len(self._states)}.")
         chosen = range(len(self._states)) if index is None else [index]
-        with self._changed:
+        with self._lock:
             chosen = [one for one in chosen if self._states[one].row.status not in _FINAL]
             for one in chosen:
                 self._close(one, status="cancelled")
-            self._changed.notify_all()
         self._client.cancel([self._futures[one] for one in chosen])
         self._leave_topic()
 
@@ -272,7 +272,7 @@ class Sweep:
         """Receive an event of a training, in the client's own thread."""
         _, content = event
         index = content["run"]
-        with self._changed:
+        with self._lock:
             state = self._states[index]
             if state.row.status in _FINAL:
                 return
@@ -289,7 +289,6 @@ class Sweep:
                     figures=dict(content["figures"]),
                 )
             self._update(index, status="running")
-            self._changed.notify_all()
 
     def _end(self, index: int, future: Any) -> None:
         """Receive the end of a training, in a thread of Dask."""
@@ -306,12 +305,11 @@ class Sweep:
             changes = {"status": "cancelled" if was_cancelled else "failed", "error": text}
         else:
             changes = {"status": "cancelled"}
-        with self._changed:
+        with self._lock:
             state = self._states[index]
             if state.row.status not in _FINAL:
-                self._close(index, **changes)
                 state.value = value
-            self._changed.notify_all()
+                self._close(index, **changes)
 
     def _close(self, index: int, **changes: Any) -> None:
         """Change what is known of a training that ends; the lock is held."""
@@ -319,6 +317,8 @@ class Sweep:
         if began is not None:
             changes.setdefault("seconds", time.monotonic() - began)
         self._update(index, **changes)
+        if self.is_over:
+            self._over.notify()
 
     def _update(self, index: int, **changes: Any) -> None:
         """Change what is known of a training; the lock is held."""

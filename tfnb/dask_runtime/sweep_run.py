@@ -15,6 +15,7 @@ from tfnb.client.session.live_sessions import open_sessions
 from tfnb.client.training.monitored_session import MonitoredTrainingSession
 from tfnb.client.training.session_run_hook import SessionRunArgs, SessionRunHook
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
 from tfnb.core.step_events import unwatch_sessions, watch_sessions
 from tfnb.dask_runtime.cancelled_tasks import current_task, is_cancelled
 from tfnb.framework.graph import Graph
@@ -77,7 +78,7 @@ class SweepRun:
         self.figures: dict[str, float] = {}
         self._send = send
         self._sent_at = 0.0
-        self._cancelled = threading.Event()
+        self._cancelled = Notification()
 
     def report(self, step: int, loss: Any = None, **figures: Any) -> None:
         """Tell the sweep how far the training is; a few reports a second are sent.
@@ -106,7 +107,7 @@ class SweepRun:
         Raises:
           CancelledError: it was cancelled.
         """
-        if self._cancelled.is_set():
+        if self._cancelled.has_been_notified():
             raise errors.cancelled("The training was cancelled.")
 
     def tell(self, kind: str) -> None:
@@ -123,7 +124,7 @@ class SweepRun:
 
     def cancel(self) -> None:
         """Have the next report or step end the training; internal."""
-        self._cancelled.set()
+        self._cancelled.notify()
 
     # -- sessions
 
@@ -203,6 +204,7 @@ def train_one(train: Callable[..., Any], order: RunOrder) -> dict[str, Any]:
 
     Raises:
       CancelledError: the training was cancelled.
+      RuntimeError: the function ended with an exception that would end the worker.
     """
     found = current_task()
     assert found is not None
@@ -213,7 +215,11 @@ def train_one(train: Callable[..., Any], order: RunOrder) -> dict[str, Any]:
     begin = time.monotonic()
     with _watched(run, lambda: is_cancelled(worker, key)), Graph().as_default():
         run.tell("started")
-        value = train(run, **order.parameters)
+        try:
+            value = train(run, **order.parameters)
+        except (SystemExit, KeyboardInterrupt) as error:
+            # Dask would end the worker, and start the training again on the others.
+            raise RuntimeError(f"The training ended with {error!r}.") from error
     return {
         "value": value,
         "step": run.step,
@@ -243,13 +249,13 @@ def _watched(run: SweepRun, was_cancelled: Callable[[], bool]) -> Iterator[None]
 
     watch_sessions(join)
     is_begun = True
-    over = threading.Event()
+    over = Notification()
     watcher = threading.Thread(target=look, name="tfnb-sweep", daemon=True)
     watcher.start()
     try:
         yield
     finally:
-        over.set()
+        over.notify()
         watcher.join()
         unwatch_sessions(join)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import WorkerPlugin
 
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -149,7 +150,7 @@ class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
         self._first_workers = frozenset(first_workers)
         self._server: GrpcServer | None = None
         self._waiting: threading.Thread | None = None
-        self._ends: Any = None  # an event, once a thread waits
+        self._ends: Any = None  # a Notification, once a thread waits
 
     def setup(self, worker: Any) -> None:
         """Start the server of the worker's task; also where Dask starts the worker again.
@@ -169,7 +170,7 @@ class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
             if worker.address in self._first_workers:
                 raise
             _log.warning("%s It is tried again until then.", error.message)
-            self._ends = threading.Event()
+            self._ends = Notification()
             self._waiting = threading.Thread(
                 target=self._start_when_free, args=task, name="tfnb-waits-for-port", daemon=True
             )
@@ -207,7 +208,7 @@ class ServerPlugin(WorkerPlugin):  # type: ignore[misc] # Dask is optional
     def teardown(self, worker: Any) -> None:
         """Stop the server."""
         if self._waiting is not None:
-            self._ends.set()
+            self._ends.notify()
             self._waiting.join()
         if self._server is not None:
             self._server.stop()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
 from tfnb.core.resource_mgr import RefCell
 from tfnb.distributed_runtime import grpc_tensor_coding as coding
 from tfnb.distributed_runtime.grpc_remote_worker import attributes_of, dtype_of, member_of
@@ -422,16 +423,16 @@ class WorkerService:
     def _recv_tensor(self, request: bytes, context: Any) -> bytes:
         message = _parse(worker_pb2.RecvTensorRequest, request)
         self._seen.note(message.request_id, "RecvTensor (Worker)")
-        arrived = threading.Event()
+        arrived = Notification()
         box: list[tuple[BaseException | None, Any, bool]] = []
 
         def callback(error: BaseException | None, value: Any, is_dead: bool) -> None:
             box.append((error, value, is_dead))
-            arrived.set()
+            arrived.notify()
 
         self._worker.recv_tensor(message.step_id, message.rendezvous_key, callback)
-        if not context.add_callback(arrived.set):
-            arrived.set()  # the client has gone already
+        if not context.add_callback(arrived.notify):
+            arrived.notify()  # the client has gone already
         arrived.wait()
         if not box:
             raise errors.cancelled(_CANCELLED)

@@ -12,6 +12,7 @@ from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from tfnb.core.process.notification import Notification
 from tfnb.distributed_runtime.grpc_channel import host_port_of, import_grpc
 from tfnb.distributed_runtime.server_threads import ServerThreads
 
@@ -140,7 +141,7 @@ class _Call:
         self._channel = channel
         self._deadline = None if timeout_s is None else monotonic() + timeout_s
         self._lock = threading.Lock()
-        self._over = threading.Event()
+        self._over = Notification()
         self._code = self._grpc.StatusCode.OK
         self._details = ""
         self._response: Message = b""
@@ -243,7 +244,7 @@ class _Call:
         self._channel.forget(self)
         for callback in ended:
             callback()
-        self._over.set()
+        self._over.notify()
         for tell in done:
             tell(self)
 

@@ -343,15 +343,14 @@ class RemoteSteps:
     def look(self, timeout_s: float = _LOOK_S) -> None:
         """Ask the server what its steps do, unless it was asked a moment ago."""
         steps = self.active()
-        if not steps or not self._looking.acquire(blocking=False):
+        # A `with` statement takes the lock: an interrupt after a call of acquire() would keep it.
+        if not steps or self._looking.locked():
             return
-        try:
+        with self._looking:
             if monotonic() - self._looked < _LOOK_EVERY_S:
                 return
             self._read(steps, timeout_s)
             self._looked = monotonic()
-        finally:
-            self._looking.release()
 
     def last_look(self, step: RemoteStep) -> Standstill | None:
         """Return what a step waits for that is about to be ended."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tfnb.common_runtime.device.device_mgr import make_local_devices
 from tfnb.common_runtime.session import process_state
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
 from tfnb.core.process.weak_registry import WeakRegistry
 from tfnb.distributed_runtime import in_process_channel
 from tfnb.distributed_runtime.grpc_channel import (
@@ -134,7 +135,7 @@ class GrpcServer:
         self.target = self._listen(host, port)
         self._lock = threading.Lock()
         self._state = "new"  # guarded by self._lock
-        self._stopped = threading.Event()
+        self._stopped = Notification()
         self._session_gc_seconds = session_gc_seconds
         _servers.add(self)
 
@@ -238,7 +239,7 @@ class GrpcServer:
         self._worker.close()
         self._workers.close()
         self._threads.shutdown()
-        self._stopped.set()
+        self._stopped.notify()
 
     def join(self) -> None:
         """Wait until the server is stopped; an interrupt ends the waiting.

@@ -14,6 +14,7 @@ from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
     check_sizes,
+    shape_of_rank,
     unchanged_shape,
 )
 from tfnb.core.tensor_shape import TensorShape
@@ -113,7 +114,7 @@ class FirstPassContext(OperationInferenceContext):
         dims = self.with_rank(index, 1).dim_values
         if dims is None or dims[0] is None:
             return UNKNOWN_SHAPE
-        return TensorShape([None] * dims[0])
+        return shape_of_rank(dims[0])
 
 
 def infer_shapes(op: Operation) -> None:

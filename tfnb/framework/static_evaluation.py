@@ -16,7 +16,7 @@ from tfnb.core import dtypes, host_memory
 from tfnb.core.op_kernel import create_kernel
 from tfnb.core.op_registry import ops_with
 from tfnb.core.op_traits import Trait
-from tfnb.core.shape_inference import shape_of_sizes
+from tfnb.core.shape_inference import shape_of_rank, shape_of_vector
 from tfnb.core.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
@@ -191,9 +191,9 @@ def constant_as_shape(tensor: Tensor, depth: int = 0) -> TensorShape:
             return found
     value = evaluate_constant(tensor)
     if value is not None and value.ndim == 1:
-        return shape_of_sizes(value.tolist())
+        return shape_of_vector(value)
     if dims is not None and len(dims) == 1 and dims[0] is not None:
-        return TensorShape([None] * dims[0])
+        return shape_of_rank(dims[0])
     return UNKNOWN_SHAPE
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfnb.client.command_line.main import Command, model_of
+from tfnb.client.command_line.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +41,7 @@ def _draw(options: argparse.Namespace, progress: Progress) -> None:
         title = Path(options.file).name or options.file
         scene = build_scene(describe_graph_def(model.graph_def), title=title)
         if options.output is None:
-            print(scene_text(scene))
+            print(terminal_text(scene_text(scene)))
             return
         try:
             write_scene(Path(options.output), scene)

@@ -28,7 +28,8 @@ from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
     run_shape_function,
-    shape_of_sizes,
+    shape_of_rank,
+    shape_of_vector,
 )
 from tfnb.core.tensor_shape import TensorShape
 
@@ -164,13 +165,13 @@ class StaticValues:
     def _as_shape(self, register: str) -> TensorShape:
         value = self.constants.get(register)
         if value is not None:
-            return shape_of_sizes(value.tolist()) if value.ndim == 1 else UNKNOWN_SHAPE
+            return shape_of_vector(value) if value.ndim == 1 else UNKNOWN_SHAPE
         found = self._partial.get(register)
         if found is not None:
             return found
         dims = self.shape(register).dim_values
         if dims is not None and len(dims) == 1 and dims[0] is not None:
-            return TensorShape([None] * dims[0])
+            return shape_of_rank(dims[0])
         return UNKNOWN_SHAPE
 
     def _fold(self, instruction: Compute) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 
 from tfnb.core import errors
 from tfnb.core.effects import feeding_to_read
+from tfnb.core.process.notification import Notification
 from tfnb.distributed_runtime.server_threads import ServerThreads
 from tfnb.serving.short_steps import StepTimes
 
@@ -69,7 +70,7 @@ class _Batch:
 
     def __init__(self, first: _Request) -> None:
         self.requests, self.rows = [first], first.rows
-        self.is_complete = threading.Event()
+        self.is_complete = Notification()
 
     def takes(self, one: _Request, size: int) -> bool:
         """Add a request if it fits; return whether it did."""
@@ -84,7 +85,7 @@ class _Batch:
         self.requests.append(one)
         self.rows += one.rows
         if self.rows >= size:
-            self.is_complete.set()
+            self.is_complete.notify()
         return True
 
 
@@ -232,7 +233,7 @@ class ModelRunner:
         if self._options.batch_wait_s and first.is_joinable and batch.rows < size:
             self._gathering.append(batch)
         else:
-            batch.is_complete.set()
+            batch.is_complete.notify()
         return batch
 
     def _lead(self, batch: _Batch) -> None:
@@ -241,7 +242,7 @@ class ModelRunner:
         A batch that still gathers is none of these: it waits, and its final size is not known.
         """
         first = batch.requests[0]
-        if batch.is_complete.is_set() and self._step_times(first.function).are_below(
+        if batch.is_complete.has_been_notified() and self._step_times(first.function).are_below(
             self._options.timeout_s, [value for one in batch.requests for value in one.values]
         ):
             self._run_batch(batch)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.interrupts import InterruptAt
 from tfnb.client.debugger.debugger import Debugger
 from tfnb.common_runtime.looking.step_inspection import EntryState, NodeState
 from tfnb.framework.functions import function
@@ -532,3 +535,52 @@ def test_a_pause_stops_an_endless_loop_that_is_watched() -> None:
             with pytest.raises(tf.errors.CancelledError):
                 session.run(endless)
             thread.join(60)
+
+
+def test_an_interrupt_at_any_moment_of_a_stop_lets_the_next_step_stop(session):
+    """Also beside the calls that begin and end a stop; the next step is another thread's."""
+    y = tf.add(tf.constant(1.0), 2.0, name="y")
+    places = []
+
+    def go_on(stop):
+        places.append(stop.node)
+        debugger.resume()
+
+    for number in itertools.count(1):
+        debugger = Debugger(session, on_stop=go_on)
+        debugger.break_at(y)
+        at = InterruptAt(number, Debugger, threading)
+        with debugger:
+            with suppress(KeyboardInterrupt), at:
+                session.run(y)
+            assert debugger.stop is None
+            places.clear()
+            thread = threading.Thread(target=session.run, args=(y,), daemon=True)
+            thread.start()
+            thread.join(100)
+            assert not thread.is_alive()
+            assert places == ["y"]
+        if not at.has_raised:
+            assert number > 20
+            return
+
+
+def test_an_interrupt_at_any_moment_of_waiting_for_a_stop_lets_steps_go_on(session):
+    """The thread that waited holds nothing that a step needs."""
+    y = tf.add(tf.constant(1.0), 2.0, name="y")
+    for number in itertools.count(1):
+        debugger = Debugger(session)
+        debugger.break_at(y)
+        at = InterruptAt(number, Debugger, threading)
+        with debugger:
+            with suppress(KeyboardInterrupt), at:
+                debugger.wait_for_stop(0.001)
+            thread = threading.Thread(target=session.run, args=(y,), daemon=True)
+            thread.start()
+            assert debugger.wait_for_stop(100) is not None
+            debugger.resume()
+            thread.join(100)
+            assert not thread.is_alive()
+        if not at.has_raised:
+            assert number > 2
+            return

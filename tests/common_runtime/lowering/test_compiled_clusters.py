@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.interrupts import InterruptAt
 from tests.joined import in_batches
 from tests.ops import samples
 from tests.ops.kernel_runner import SampleRun
@@ -422,3 +424,19 @@ def test_the_kernel_gives_what_the_node_gives(op):
         (wanted,) = sample.run()
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(found, wanted, 2e-6, 1e-6)
+
+
+def test_an_interrupt_at_any_moment_lets_the_next_step_look_again():
+    """The lock of the looks is free: the count of looks goes on."""
+    for number in itertools.count(1):
+        warm_up = WarmUp({}, {})
+        at = InterruptAt(number, WarmUp)
+        with suppress(KeyboardInterrupt), at:
+            warm_up()
+        before = warm_up._next
+        for _ in range(10):
+            warm_up()
+        assert warm_up._next > before
+        if not at.has_raised:
+            assert number > 2
+            return

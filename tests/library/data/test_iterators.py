@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dis
-import sys
+import itertools
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tests.interrupts import interrupted
+from tests.interrupts import InterruptAt, interrupted
 from tests.time_outs import let_time_out
 from tfnb.ops.dataset import iterator_ops
 from tfnb.ops.dataset.iterator_ops import IteratorResource
@@ -79,78 +79,35 @@ def test_an_interrupt_ends_a_long_get_next_and_leaves_the_iterator_usable() -> N
         assert session.run(element) == first + 1
 
 
-def test_an_interrupt_at_any_moment_leaves_the_lock_of_an_iterator_free() -> None:
-    """Also beside the call that takes it: Python looks for signals behind these instructions."""
-    looks = {"RESUME", "CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
-    code = {
-        getattr(IteratorResource, name).__code__
-        for name in dir(IteratorResource)
-        if hasattr(getattr(IteratorResource, name), "__code__")
-    }
-    left = [0]
-    before: dict[Any, str] = {}
-
-    def trace(frame: Any, event: str, _: object) -> Any:
-        if frame.f_code not in code:
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            left[0] -= before.get(frame, "") in looks
-            before[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-            if left[0] == 0:
-                left[0] = -1
-                raise KeyboardInterrupt
-        return trace
-
+def test_an_interrupt_at_any_moment_leaves_an_iterator_free() -> None:
+    """Also beside the calls that take it and give it back."""
     iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(10**9))
     element = iterator.get_next()
     num_interrupts = 0
     with with_timeout(1000) as session:
         for run in (iterator.initializer, element):
-            for number in range(1, 1000):
-                left[0] = number
-                before.clear()
-                sys.settrace(trace)
-                try:
+            for number in itertools.count(1):
+                at = InterruptAt(number, IteratorResource)
+                with suppress(KeyboardInterrupt), at:
                     session.run(run)
-                except KeyboardInterrupt:
-                    num_interrupts += 1
-                finally:
-                    sys.settrace(None)
                 session.run(iterator.initializer)
                 assert session.run(element) == 0
-                if left[0] > 0:
+                if not at.has_raised:
                     break
+                num_interrupts += 1
     assert num_interrupts > 8
 
 
-class TakenAfterALook:
-    """A lock that another step takes as soon as this one has seen it free."""
-
-    def locked(self) -> bool:
-        """Return that it is free."""
-        return False
-
-    def acquire(self, timeout: float) -> bool:
-        """Return that it was not taken in time."""
-        return False
-
-    def __enter__(self) -> None:
-        raise AssertionError("This would wait without asking whether the step is to end.")
-
-    def __exit__(self, *exc_info: object) -> None:
-        raise AssertionError("It is not held.")
-
-
-def test_steps_of_other_threads_ask_whether_to_end_until_they_hold_the_lock(monkeypatch) -> None:
-    """Also one that saw the lock free, but did not get it."""
+def test_steps_ask_whether_to_end_until_it_is_their_turn(monkeypatch) -> None:
+    """Also where several wait; one that ends gives its place up."""
 
     def end(ctx: object) -> None:
         raise tf.errors.CancelledError(None, None, "The step is to end.")
 
     monkeypatch.setattr(iterator_ops, "go_on_or_end", end)
     resource = IteratorResource([tf.int64], [tf.TensorShape([])])
-    resource._turn = TakenAfterALook()
+    others = [iterator_ops._Turn() for _ in range(2)]
+    resource._turns.extend(others)
     found: list[BaseException] = []
 
     def take() -> None:
@@ -163,6 +120,7 @@ def test_steps_of_other_threads_ask_whether_to_end_until_they_hold_the_lock(monk
     thread.start()
     thread.join()
     assert [type(error) for error in found] == [tf.errors.CancelledError]
+    assert resource._turns == others
 
 
 def test_an_interrupt_loses_no_element_of_a_batch() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import tfnb as tf
 from tfnb.client.debugger.run_difference import recent_runs, record_values
+from tfnb.notebook.lab import lab_link
 from tfnb.notebook.lab.lab_link import LEASE_S, LabLink, renderer_hash
 from tfnb.notebook.lab.lab_snapshot import (
     MAX_RESOURCES,
@@ -488,3 +489,21 @@ def test_a_debugger_that_is_closed_lets_the_step_go_that_stands(page: Page, sess
     runner.join(60.0)
     assert not runner.is_alive()
     assert session.runtime.step_events.debugger is None
+
+
+def test_a_worker_that_is_stuck_does_not_hold_up_the_end(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests that wait are dropped; messages that come later, too."""
+    go_on = threading.Event()
+    monkeypatch.setattr(lab_link, "_JOIN_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(page.link, "carry_out", lambda _: go_on.wait(1000))
+    for _ in range(300):
+        page.say({"request": "hello"})
+    assert page.told[-1]["text"] == "Too much was asked at once."
+    end = threading.Thread(target=page.link.stop, daemon=True)
+    end.start()
+    end.join(100)
+    assert not end.is_alive()
+    assert page.say({"request": "pause", "session": "none"}) == []
+    go_on.set()

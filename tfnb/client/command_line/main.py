@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.client.command_line import completion
+from tfnb.client.command_line.terminal_text import terminal_text
 from tfnb.core import errors
 from tfnb.core.process.package_version import __version__
 
@@ -211,6 +212,11 @@ def main(
         return _failed(options, error, UNREADABLE)
     except (errors.OpError, ValueError, TypeError, KeyError, RuntimeError, OSError) as error:
         return _failed(options, error, FAILED)
+    except MemoryError:
+        return _failed(options, MemoryError("Memory is exhausted."), FAILED)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error} (--traceback shows where it was raised)"
+        return _failed(options, Exception(what), FAILED)
     return OK
 
 
@@ -247,7 +253,7 @@ def _failed(options: argparse.Namespace, error: Exception, code: int) -> int:
     if options.traceback:
         traceback.print_exc()
     text = error.message if isinstance(error, errors.OpError) else str(error)
-    print(f"tfnb: error: {text}", file=sys.stderr)
+    print(f"tfnb: error: {terminal_text(text)}", file=sys.stderr)
     return code
 
 
@@ -272,9 +278,9 @@ def _do(
         if options.json:
             print(json.dumps(found, indent=1))
             return
-        print(text_of(found))
+        print(terminal_text(text_of(found)))
         if example := example_command(found):
-            print(f"to run it\n  {example}")
+            print(f"to run it\n  {terminal_text(example)}")
         return
     if options.command == "convert" and options.target.endswith(".onnx"):
         from tfnb.client.command_line.convert_onnx import convert_to_onnx
@@ -282,7 +288,7 @@ def _do(
         with _files_named():
             count, lines = convert_to_onnx(options, _tags(options), progress)
         print(f"{options.target}: {count} nodes", file=sys.stderr)
-        print("\n".join(lines), end="\n" * bool(lines))
+        print(terminal_text("\n".join(lines)), end="\n" * bool(lines))
         return
     model = model_of(options, progress)
     if options.command == "run":

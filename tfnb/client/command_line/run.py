@@ -6,7 +6,10 @@ import io
 import json
 import re
 import sys
+import zipfile
+import zlib
 from dataclasses import dataclass
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +32,13 @@ if TYPE_CHECKING:
 _TRACED = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE)
 _OP_OF_LABEL = re.compile(r" = ([^\s(]+)\(")
 _ZEROS = re.compile(r"zeros\(((?:\d{1,10}(?:,\d{1,10})*)?)\)", re.ASCII)
+
+
+# What NumPy and the modules that it calls raise for a damaged file.
+_NO_ARRAY = (
+    *(ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, RuntimeError, SyntaxError),
+    *(NotImplementedError, zipfile.BadZipFile, zlib.error, TokenError),
+)
 
 
 class UsageError(Exception):
@@ -81,6 +91,8 @@ def feed_value(text: str) -> tuple[str, Any]:
             raise UsageError(
                 f'--feed {text}: the value is no JSON; write files as @file, text as "text"'
             ) from None
+        except RecursionError:
+            raise UsageError(f"--feed {name}: the value is nested too deep") from None
     found = re.fullmatch(r"@(.+?)(?:\[([^\[\]]+)\])?", value)
     if found is None:
         raise UsageError(f"--feed {text}: name a file after the @")
@@ -91,7 +103,7 @@ def _array(path: str, key: str | None, text: str) -> Any:
     data = file_system.read_file(path)
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except _NO_ARRAY as error:
         raise UsageError(f"--feed {text}: {path} is no array file: {error}") from None
     if isinstance(loaded, np.ndarray):
         if key is not None:
@@ -102,7 +114,10 @@ def _array(path: str, key: str | None, text: str) -> Any:
         key = keys[0]
     if key not in keys:
         raise UsageError(f"--feed {text}: choose one of {path}[{'|'.join(keys)}]")
-    return loaded[key]
+    try:
+        return loaded[key]
+    except _NO_ARRAY as error:
+        raise UsageError(f"--feed {text}: {path}[{key}] is no array: {error}") from None
 
 
 def open_session(model: ModelFile, checkpoint: str | None, progress: Progress) -> Session:
@@ -204,7 +219,11 @@ def write_arrays(path: str, arrays: dict[str, Any]) -> None:
     if path.endswith(".npy"):
         np.save(buffer, next(iter(plain.values())), allow_pickle=False)
     else:
-        np.savez(buffer, allow_pickle=False, **plain)
+        # numpy.savez takes names as arguments, and some of them for its own.
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, array in plain.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array, allow_pickle=False)
     file_system.write_file(path, buffer.getvalue())
 
 

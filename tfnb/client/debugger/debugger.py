@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from tfnb.client.debugger.breakpoints import Breakpoint
@@ -24,6 +25,8 @@ from tfnb.client.debugger.watched_tensor import WatchedTensor
 from tfnb.client.session.session import live_sessions
 from tfnb.common_runtime.executor.immutable_executor_state import INTO_PARENT
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
+from tfnb.core.process.wake_up import WakeUp
 from tfnb.core.process.weak_registry import WeakTable
 from tfnb.core.step_events import NOT_NEAR, Near, RunsThrough
 from tfnb.framework.default_session import get_default_session
@@ -140,10 +143,14 @@ class Debugger:
         self.breakpoints: list[Breakpoint] = []
         self.watched: list[WatchedTensor] = []
         self._num_breakpoints = 0
-        self._turn = threading.Lock()  # held by the stopped step
-        self._changed = threading.Condition()
-        # How the stopped step continues; guarded by _changed.
+        # The steps that stop, in the order in which they came; the first one is stopped.  A list is
+        # no lock: no interrupt leaves it held.  An entry is notified when its step goes on.
+        self._turns: list[Notification] = []
+        self._has_stopped = WakeUp()  # a sleeper looks again after a nap: there may be several
+        # How the stopped step continues; guarded by _lock, as ``stop`` is.
         self._command: _Goal | BaseException | str | None = None
+        self._has_command = WakeUp()
+        self._lock = threading.RLock()
         self._stop_soon = False
         self._goals: dict[int, _Goal] = {}  # by the thread that drives a step
         self._muted: set[int] = set()  # threads whose steps are not debugged
@@ -173,10 +180,10 @@ class Debugger:
             self._events.set_debugger(None)
         self._goals.clear()
         self._stop_soon = False
-        with self._changed:
+        with self._lock:
             if self.stop is not None:
                 self._command = "resume"
-                self._changed.notify_all()
+                self._has_command.set()
 
     def __enter__(self) -> Self:
         return self.attach()
@@ -353,9 +360,9 @@ class Debugger:
         if found is not tagged:
             queue.remove(found)
             queue.appendleft(found)
-            with self._changed:
+            with self._lock:
                 self._command = "again"
-                self._changed.notify_all()
+                self._has_command.set()
 
     # -- inspecting and changing values ------------------------------------------------------------
 
@@ -413,9 +420,13 @@ class Debugger:
 
     def wait_for_stop(self, timeout_s: float | None = None) -> Stop | None:
         """Wait, in another thread, until a step is stopped; return None after the time-out."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.stop is not None, timeout_s)
-            return self.stop
+        until = None if timeout_s is None else monotonic() + timeout_s
+        while (stop := self.stop) is None:
+            left = _NAP_S if until is None else min(_NAP_S, until - monotonic())
+            if left <= 0:
+                break
+            self._has_stopped.wait(left)
+        return stop
 
     # -- calls from the runtime --------------------------------------------------------------------
 
@@ -572,17 +583,20 @@ class Debugger:
         """
         thread, run_state = threading.get_ident(), executor.run_state
         self._goals.pop(thread, None)
-        while not self._turn.acquire(timeout=_NAP_S):
-            if (error := run_state.error) is not None:
-                raise error
         stop: Stop | None = None
+        turn = Notification()
         try:
+            self._turns.append(turn)
+            while (first := self._turns[0]) is not turn:
+                first.wait(_NAP_S)
+                if (error := run_state.error) is not None:
+                    raise error
             stop = Stop(executor, tagged, phase, outputs)
             stop.reason = reason
-            with self._changed:
+            with self._lock:
                 self._command = None
                 self.stop = stop
-                self._changed.notify_all()
+            self._has_stopped.set()
             self._tell(stop)
             command = self._await_command(run_state)
             if isinstance(command, _Goal):
@@ -591,14 +605,15 @@ class Debugger:
                 self._goals[thread] = _Goal("node")
         finally:
             try:
-                with self._changed:
-                    self.stop = None
-                    self._command = None
+                with self._lock:
+                    if stop is not None and self.stop is stop:
+                        self.stop = self._command = None
                 if stop is not None:
                     stop.forget()
             finally:  # an interrupt may come here, too
-                self._turn.release()
-            if self._on_go is not None:
+                self._turns.remove(turn)
+            turn.notify()
+            if stop is not None and self._on_go is not None:
                 self._guarded(self._on_go)
         if isinstance(command, BaseException):
             raise command
@@ -613,7 +628,7 @@ class Debugger:
         except Exception:
             _log.exception("The function `on_stop` raised an error and was removed.")
             self._on_stop = None
-            with self._changed:
+            with self._lock:
                 self._command = "resume"
 
     @staticmethod
@@ -624,23 +639,22 @@ class Debugger:
             _log.exception("The function `on_go` raised an error.")
 
     def _await_command(self, run_state: RunState) -> Any:
-        with self._changed:
-            while self._command is None:
-                if (error := run_state.error) is not None:
-                    raise error
-                errors.require_threads(
-                    "A debugger whose stop is answered later",
-                    "Give `on_stop` a function that says how to go on.",
-                )
-                self._changed.wait(_NAP_S)
-            return self._command
+        while (command := self._command) is None:
+            if (error := run_state.error) is not None:
+                raise error
+            errors.require_threads(
+                "A debugger whose stop is answered later",
+                "Give `on_stop` a function that says how to go on.",
+            )
+            self._has_command.wait(_NAP_S)
+        return command
 
     def _go(self, command: Any) -> None:
-        with self._changed:
+        with self._lock:
             if self.stop is None:
                 raise RuntimeError("No step stands; set a breakpoint or pause() one that runs.")
             self._command = command
-            self._changed.notify_all()
+            self._has_command.set()
 
     def _standing(self) -> Stop:
         stop = self.stop

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from tfnb.client.files import gfile
 from tfnb.core.files.events_writer import EventsWriter
 from tfnb.core.process import forking, threads
+from tfnb.core.process.notification import Notification
 
 if TYPE_CHECKING:
     from tfnb.proto import event_pb2
@@ -36,7 +37,7 @@ class _Flush:
 
     def __init__(self, is_last: bool) -> None:
         self.is_last = is_last
-        self.done = threading.Event()
+        self.done = Notification()
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ class _EventLog:
                     continue
                 if isinstance(item, _Flush):
                     self.file.flush()
-                    item.done.set()
+                    item.done.notify()
                     if item.is_last:
                         return
                     continue

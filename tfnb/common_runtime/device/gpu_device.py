@@ -31,6 +31,7 @@ from tfnb.common_runtime.device.gpu_trace import KernelTrace
 from tfnb.common_runtime.device.thread_pool import ThreadPool
 from tfnb.core import array_module, dtypes, errors
 from tfnb.core.array_module import LentArray
+from tfnb.core.process.notification import Notification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -180,22 +181,20 @@ class GpuDevice(Device):
         ``rehearse`` does the same work first, ordered with the compute stream. Returns None while
         another thread captures.
         """
-        if not self._capture_lock.acquire(blocking=False):
+        # A `with` statement takes the lock: an interrupt after a call of acquire() would keep it.
+        if self._capture_lock.locked():
             return None
-        try:
-            with self._cupy.cuda.Device(self.index):
-                stream = self._capture_stream
-                if stream is None:
-                    stream = self._capture_stream = self._cupy.cuda.Stream(non_blocking=True)
-                stream.wait_event(self._record(self.compute_stream))
-                with stream, self._inside():
-                    try:
-                        rehearse()
-                    finally:
-                        self.compute_stream.wait_event(self._record(stream))
-                    return capture()
-        finally:
-            self._capture_lock.release()
+        with self._capture_lock, self._cupy.cuda.Device(self.index):
+            stream = self._capture_stream
+            if stream is None:
+                stream = self._capture_stream = self._cupy.cuda.Stream(non_blocking=True)
+            stream.wait_event(self._record(self.compute_stream))
+            with stream, self._inside():
+                try:
+                    rehearse()
+                finally:
+                    self.compute_stream.wait_event(self._record(stream))
+                return capture()
 
     def forget_capture_stream(self) -> None:
         """Drop the stream that a failed capture made unusable; the next capture makes a new one."""
@@ -386,7 +385,7 @@ class GpuDevice(Device):
                     return
         except self._cuda_error as error:
             raise self._explained(error) from error
-        finished = threading.Event()
+        finished = Notification()
 
         def wait() -> None:
             try:
@@ -394,7 +393,7 @@ class GpuDevice(Device):
                     event.synchronize()
             except Exception as error:
                 failure.append(self._explained(error))
-            finished.set()
+            finished.notify()
 
         self._waiter.schedule(wait)
         while not finished.wait(_NAP_S):

@@ -102,9 +102,10 @@ class GraphSegment:
 
     def __call__(self, *args: Any) -> tuple[Any, ...] | None:
         """Return the results, or None."""
-        if self._device.is_traced or not self._lock.acquire(blocking=False):
+        # A `with` statement takes the lock: an interrupt after a call of acquire() would keep it.
+        if self._device.is_traced or self._lock.locked():
             return None
-        try:
+        with self._lock:
             form = self._form(args)
             if form is None or form in self.refusals:
                 return None
@@ -114,8 +115,6 @@ class GraphSegment:
                 self._graphs[form] = None
                 return None
             return self._run(form, args)
-        finally:
-            self._lock.release()
 
     def report(self) -> list[str]:
         """Return how the segment ran, one line for each fact."""

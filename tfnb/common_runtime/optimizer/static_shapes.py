@@ -16,14 +16,15 @@ from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
     run_shape_function,
-    shape_of_sizes,
+    shape_of_rank,
+    shape_of_vector,
 )
-from tfnb.core.tensor_shape import TensorShape
 from tfnb.graph.function_library import FunctionDefinition
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from tfnb.core.tensor_shape import TensorShape
     from tfnb.graph.graph import Graph, Node
 
     type_of_tensor = tuple[Node, int]
@@ -135,7 +136,7 @@ class StaticShapes:
     def _value_as_shape(self, tensor: type_of_tensor) -> TensorShape:
         value = constant_of(tensor)
         if value is not None:
-            return shape_of_sizes(value.tolist()) if value.ndim == 1 else UNKNOWN_SHAPE
+            return shape_of_vector(value) if value.ndim == 1 else UNKNOWN_SHAPE
         node, _ = tensor
         if node.op == "Shape":
             source = inputs_of(node)
@@ -144,7 +145,7 @@ class StaticShapes:
                 return found[source[0][1]]
         dims = self.shape(tensor).dim_values if node in self._known else None
         if dims is not None and len(dims) == 1 and dims[0] is not None:
-            return TensorShape([None] * dims[0])
+            return shape_of_rank(dims[0])
         return UNKNOWN_SHAPE
 
 

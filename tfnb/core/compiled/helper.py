@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from tfnb.core.compiled.array_calls import is_supported
 from tfnb.core.process import forking, threads
+from tfnb.core.process.notification import Notification
 from tfnb.core.process.shelter import call_sheltered
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Helper:
         self.refusal = ""
         self._lock = threading.Lock()
         self._kernels: dict[tuple[str, tuple[str, ...]], CompiledKernel] = {}
-        self._queue: SimpleQueue[CompiledKernel | threading.Event | _End] = SimpleQueue()
+        self._queue: SimpleQueue[CompiledKernel | Notification | _End] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._is_busy = False
         forking.renew_in_child(self)
@@ -127,7 +128,7 @@ class Helper:
     def wait(self) -> None:
         """Wait until all kernels requested so far are ready, or have failed."""
         if self._thread is not None:
-            done = threading.Event()
+            done = Notification()
             self._queue.put(done)
             done.wait()
 
@@ -139,14 +140,14 @@ class Helper:
             self._queue.put(_End())
             thread.join()
 
-    def _serve(self, queue: SimpleQueue[CompiledKernel | threading.Event | _End]) -> None:
+    def _serve(self, queue: SimpleQueue[CompiledKernel | Notification | _End]) -> None:
         engine = None
         while True:
             entry = queue.get()
             if isinstance(entry, _End):
                 return
-            if isinstance(entry, threading.Event):
-                entry.set()
+            if isinstance(entry, Notification):
+                entry.notify()
                 continue
             if entry.addresses or entry.failure:
                 continue  # requested twice

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core import errors
+from tfnb.core.process.notification import Notification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,7 +59,7 @@ class Coordinator:
             else tuple(clean_stop_exception_types)
         )
         self._lock = threading.Lock()
-        self._stop_event = threading.Event()
+        self._stop_requested = Notification()
         self._to_raise: BaseException | None = None  # guarded by self._lock
         self._joined = False  # guarded by self._lock
         self._threads: set[threading.Thread] = set()  # guarded by self._lock
@@ -74,12 +75,12 @@ class Coordinator:
         with self._lock:
             if self._joined and error is not None:
                 raise error
-            if self._stop_event.is_set():
+            if self._stop_requested.has_been_notified():
                 return
             if error is not None and self._to_raise is None:
                 _log.info("Error reported to Coordinator: %s, %s", type(error), error)
                 self._to_raise = error
-            self._stop_event.set()
+            self._stop_requested.notify()
 
     def _failure(self, reason: type_of_reason) -> BaseException | None:
         """Return the exception to raise, or None for a normal end."""
@@ -101,11 +102,11 @@ class Coordinator:
         with self._lock:
             self._joined = False
             self._to_raise = None
-            self._stop_event.clear()
+            self._stop_requested = Notification()
 
     def should_stop(self) -> bool:
         """Return whether a stop was requested."""
-        return self._stop_event.is_set()
+        return self._stop_requested.has_been_notified()
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
@@ -118,9 +119,9 @@ class Coordinator:
     def wait_for_stop(self, timeout: float | None = None) -> bool:
         """Wait for a stop request, at most ``timeout`` seconds; return whether there is one."""
         if timeout is not None:
-            return self._stop_event.wait(timeout)
+            return self._stop_requested.wait(timeout)
         # Waits in short steps: an unlimited wait would block KeyboardInterrupt in the main thread.
-        while not self._stop_event.wait(_WAIT):
+        while not self._stop_requested.wait(_WAIT):
             pass
         return True
 

@@ -22,6 +22,7 @@ import queue
 import secrets
 import threading
 import time
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ class LabLink:
 
     def hear(self, content: Any, buffers: Any = ()) -> None:
         """Handle a front end's message; invalid and excess messages are dropped."""
-        if not self._may_pass() or not _is_bearable(content, buffers):
+        if self._is_over or not self._may_pass() or not _is_bearable(content, buffers):
             return
         request = content["request"]
         try:
@@ -265,7 +266,10 @@ class LabLink:
             worker, self._worker = self._worker, None
         ERRANDS.remove(self._look)
         if worker is not None:
-            self._queue.put(None)
+            with suppress(queue.Empty):  # nobody waits for the answers any more
+                while True:
+                    self._queue.get_nowait()
+            self._queue.put_nowait(None)
             worker.join(_JOIN_TIMEOUT_S)
         if self._views is not None:
             self._views.close_all(with_kept=True)

@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfnb.core.process import threads
+from tfnb.core.process.notification import Notification
 from tfnb.core.process.threads import ERRANDS
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class StepPublisher:
         self._interval_s = 1.0 / updates_per_second
         self._clock_ns = clock_ns
         self._shown: Signature | None = None
-        self._stopping = threading.Event()
+        self._stopping = Notification()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -82,7 +83,7 @@ class StepPublisher:
 
     def stop(self) -> None:
         """End the thread and publish the final state, unless the sink is stuck."""
-        self._stopping.set()
+        self._stopping.notify()
         ERRANDS.remove(self._publish_or_log)
         thread, self._thread = self._thread, None
         if thread is not None:

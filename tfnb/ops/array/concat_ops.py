@@ -942,7 +942,18 @@ def _tile_grad_shape(c: InferenceContext) -> TensorShape:
 )
 def tile_grad(xp: Xp, input: Array, multiples: Array) -> Array:
     """Return the sum over the repetitions that Tile makes."""
-    times, sizes = multiples.tolist(), []
-    for size, count in zip(input.shape, times, strict=True):
+    rank = len(input.shape)
+    if multiples.shape != (rank,):
+        raise errors.invalid_argument(
+            f"Expected multiples argument to be a vector of length {rank} but got shape "
+            f"{shape_text(multiples.shape)}"
+        )
+    sizes: list[int] = []
+    for index, (size, count) in enumerate(zip(input.shape, multiples.tolist(), strict=True)):
+        if count < 1 or size % count:
+            raise errors.invalid_argument(
+                f"Expected input_size to be divisible by multiples[{index}], but got size {size} "
+                f"and {count}"
+            )
         sizes += [count, size // count]
     return xp.sum(input.reshape(sizes), axis=tuple(range(0, len(sizes), 2)), dtype=input.dtype)

@@ -361,8 +361,15 @@ def matrix_diag_v2(
     xp: Xp, diagonal: Array, k: Array, num_rows: Array, num_cols: Array, padding_value: Array
 ) -> Array:
     """Return matrices with given diagonals, which are padded on the right."""
-    sizes = int(num_rows), int(num_cols)
-    return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), "LEFT_LEFT")
+    bounds, sizes = _bounds(k), _given_sizes(num_rows, num_cols)
+    return _make(xp, diagonal, *bounds, sizes, _scalar(padding_value, 0), "LEFT_LEFT")
+
+
+def _given_sizes(num_rows: Array, num_cols: Array) -> tuple[int, int]:
+    for name, value in (("num_rows", num_rows), ("num_cols", num_cols)):
+        if value.ndim:
+            raise errors.invalid_argument(f"{name} must be a scalar")
+    return int(num_rows), int(num_cols)
 
 
 @register_op("MatrixDiagV3", _MATRIX_DIAG, "T: type", _ALIGN, shape=_make_shape, host_memory=_HOST)
@@ -377,8 +384,8 @@ def matrix_diag_v3(
     align: str,
 ) -> Array:
     """Return matrices with given diagonals."""
-    sizes = int(num_rows), int(num_cols)
-    return _make(xp, diagonal, *_bounds(k), sizes, _scalar(padding_value, 0), align)
+    bounds, sizes = _bounds(k), _given_sizes(num_rows, num_cols)
+    return _make(xp, diagonal, *bounds, sizes, _scalar(padding_value, 0), align)
 
 
 @matrix_diag_op.gradient

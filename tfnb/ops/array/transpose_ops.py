@@ -9,6 +9,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.op_registry import register_op
 from tfnb.core.shape_inference import (
+    MOST_DIMENSIONS,
     UNKNOWN_SHAPE,
     InferenceContext,
     merge_dims,
@@ -59,6 +60,8 @@ def _transpose_shape(c: InferenceContext) -> TensorShape:
     if size is None:
         return UNKNOWN_SHAPE
     c.with_rank(1, 1)
+    if size > MOST_DIMENSIONS:
+        return UNKNOWN_SHAPE
     if dims is None:
         dims = (None,) * size
     if length is not None and length != size:

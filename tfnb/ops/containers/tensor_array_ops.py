@@ -23,6 +23,7 @@ from tfnb.core.shape_inference import (
     InferenceContext,
     merge_shapes,
     no_outputs,
+    shape_of_rank,
 )
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.base import provided_functions as provided
@@ -113,7 +114,7 @@ def _gradient_shape(c: InferenceContext) -> list[TensorShape]:
 def _prepended_gradient_shape(c: InferenceContext) -> list[TensorShape]:
     data, more = c.input_handle_data(0), c.inputs[2].num_elements()
     if data and more is not None:
-        before = TensorShape([None] * more)
+        before = shape_of_rank(more)
         c.set_output_handle_data(0, [(dtype, before.concatenate(shape)) for dtype, shape in data])
     return [TensorShape([2]), SCALAR_SHAPE]
 

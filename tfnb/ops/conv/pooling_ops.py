@@ -165,6 +165,15 @@ def _windows(
     ]
 
 
+def _rank_of(ksize: Sequence[int]) -> int:
+    return 5 if len(ksize) == 5 else 4
+
+
+def _numbers(sizes: Array) -> list[int]:
+    found: list[int] = sizes.reshape(-1).tolist()
+    return found
+
+
 def _max_pool(
     xp: Xp,
     x: Array,
@@ -173,7 +182,7 @@ def _max_pool(
     padding: str,
     explicit: Sequence[int],
 ) -> Array:
-    _check_pool(x.shape, ksize, strides, 4 if len(ksize) == 4 else 5, "MaxPooling")
+    _check_pool(x.shape, ksize, strides, _rank_of(ksize), "MaxPooling")
     if ksize[-1] > 1:
         check_depth_window(x.shape, ksize, strides)
         return kernels.max_pool_depth(x, ksize[-1])
@@ -193,7 +202,7 @@ def _max_pool_grad(
     padding: str,
     explicit: Sequence[int],
 ) -> Array:
-    rank = len(ksize)
+    rank = _rank_of(ksize)
     _check_pool(x.shape, ksize, strides, rank, "MaxPoolingGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
         what = "MaxPoolingGrad" if rank == 4 else "Pooling"
@@ -228,7 +237,7 @@ def _max_pool_grad_grad(
     padding: str,
     name: str,
 ) -> Any:
-    rank = len(ksize)
+    rank = _rank_of(ksize)
     _check_pool(x.shape, ksize, strides, rank, "MaxPoolingGradGrad")
     if ksize[-1] != 1 or strides[-1] != 1:
         raise errors.unimplemented(f"{name} is not yet supported on the depth dimension.")
@@ -308,7 +317,7 @@ def _(op: Operation, grad: Tensor) -> Gradients:
 )
 def max_pool_v2_op(xp: Xp, x: Array, ksize: Array, strides: Array, *, padding: str) -> Array:
     """Return the largest element of every window, whose size is an input."""
-    return _max_pool(xp, x, ksize.tolist(), strides.tolist(), padding, ())
+    return _max_pool(xp, x, _numbers(ksize), _numbers(strides), padding, ())
 
 
 also_channels_first(max_pool_v2_op, images="x", sizes="ksize strides")
@@ -388,8 +397,8 @@ def max_pool_grad_v2(
         orig_input,
         orig_output,
         grad,
-        ksize.tolist(),
-        strides.tolist(),
+        _numbers(ksize),
+        _numbers(strides),
         padding,
         (),
     )
@@ -476,8 +485,8 @@ def max_pool_grad_grad_v2(
         orig_input,
         orig_output,
         grad,
-        ksize.tolist(),
-        strides.tolist(),
+        _numbers(ksize),
+        _numbers(strides),
         padding,
         "MaxPoolingGrad",
     )

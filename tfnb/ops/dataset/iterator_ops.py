@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from tfnb.core import errors
 from tfnb.core.op_kernel import FunctionCall
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.notification import Notification
 from tfnb.core.resource_mgr import ResourceHandle
 from tfnb.core.shape_inference import SCALAR_SHAPE, InferenceContext
 from tfnb.ops.base.named_resources import own_resource
@@ -32,7 +32,6 @@ from tfnb.proto import tensor_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
 
     from tfnb.core.attr_value import NameAttrList
     from tfnb.core.dtypes import DType
@@ -43,21 +42,31 @@ if TYPE_CHECKING:
 
 _TYPE = "IteratorResource"
 _PATIENCE_S = 0.05  # between two checks whether the step is to end
-_NAP_S = 0.001  # between two looks of the main thread
 _numbers = itertools.count()
+
+
+class _Turn(Notification):
+    """A thread that takes an element, or waits for that; notified when it has ended."""
+
+    __slots__ = ("thread",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thread = threading.get_ident()
 
 
 class IteratorResource:
     """A position in a dataset; one element is taken at a time.
 
-    State: ``_iterator`` and the ``_scope`` of its functions, None until a dataset is set; both are
-    guarded by ``_turn``, which is held while an element is taken.
+    State: ``_iterator`` and the ``_scope`` of its functions, None until a dataset is set; both
+    belong to the first of ``_turns``. A list is not a lock: an interrupt before or after each of
+    its calls leaves it right, as long as the ``finally`` block takes the entry away.
     """
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
         self.types, self.shapes = types, shapes
-        self._turn = threading.Lock()
-        self._holder: int | None = None
+        # Who takes an element, and who waits for that; the first one is at work.
+        self._turns: list[_Turn] = []
         self._iterator: DatasetIterator | None = None
         self._scope: IteratorScope | None = None
 
@@ -75,8 +84,15 @@ class IteratorResource:
         check_signature(dataset.types, dataset.shapes, self.types, self.shapes)
         scope = IteratorScope(ctx.function_library)
         iterator = dataset.make(scope)
-        with self._next_turn(ctx):
+        turn = _Turn()
+        try:
+            self._turns.append(turn)
+            self._wait_for_turn(ctx, turn)
             old, self._scope, self._iterator = self._scope, scope, iterator
+        finally:
+            self._turns.remove(turn)
+            if self._turns:
+                turn.notify()
         _release(old)
 
     def close(self) -> None:
@@ -89,58 +105,38 @@ class IteratorResource:
         Raises:
           FailedPreconditionError: no dataset has been set.
         """
-        with self._next_turn(ctx):
-            try:
-                self._holder = threading.get_ident()
-                if self._iterator is None:
-                    raise errors.failed_precondition(
-                        "GetNext() failed because the iterator has not been initialized. Ensure "
-                        "that you have run the initializer operation for this iterator before "
-                        "getting the next element."
-                    )
-                return (yield from self._iterator.get_next(ctx))
-            finally:
-                self._holder = None
+        turn = _Turn()
+        try:
+            self._turns.append(turn)
+            if self._turns[0] is not turn:
+                self._wait_for_turn(ctx, turn)
+            if self._iterator is None:
+                raise errors.failed_precondition(
+                    "GetNext() failed because the iterator has not been initialized. Ensure "
+                    "that you have run the initializer operation for this iterator before "
+                    "getting the next element."
+                )
+            return (yield from self._iterator.get_next(ctx))
+        finally:
+            self._turns.remove(turn)
+            if self._turns:
+                turn.notify()
 
-    def _next_turn(self, ctx: OpKernelContext) -> AbstractContextManager[object]:
-        """Wait while another step takes an element; return what holds the lock.
-
-        In the main thread, which gets interrupts, that is the lock itself: a ``with`` statement
-        takes it, which no interrupt can leave with the lock held. Other threads hold the lock when
-        this returns: of those that wait, all but one go on to ask whether their step is to end.
+    def _wait_for_turn(self, ctx: OpKernelContext, turn: _Turn) -> None:
+        """Wait while another step takes an element.
 
         Raises:
           FailedPreconditionError: a function of the pipeline reads the pipeline itself.
           OpError: the step is to end.
         """
-        me = threading.get_ident()
-        is_main = me == threading.main_thread().ident
-        while self._turn.locked() if is_main else not self._turn.acquire(timeout=_PATIENCE_S):
-            if self._holder == me:
+        while (first := self._turns[0]) is not turn:
+            if first.thread == turn.thread:
                 raise errors.failed_precondition(
                     "A function of this iterator's pipeline reads the iterator: it would wait for "
                     "itself. Use another iterator in the function."
                 )
             go_on_or_end(ctx)
-            if is_main:
-                time.sleep(_NAP_S)
-        return self._turn if is_main else _Held(self._turn)
-
-
-class _Held:
-    """A lock that is held; the end of a ``with`` statement releases it."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self, lock: threading.Lock) -> None:
-        self._lock = lock
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, *exc_info: object) -> None:
-        """Release the lock."""
-        self._lock.release()
+            first.wait(_PATIENCE_S)
 
 
 def _release(scope: IteratorScope | None) -> None:

@@ -252,16 +252,27 @@ def _select_one_by_one(
     return kept, kept_scores
 
 
+def _require_scalars(**values: Array) -> None:
+    for name, value in values.items():
+        if value.ndim:
+            raise errors.invalid_argument(
+                f"{name} must be 0-D, got shape {shape_text(value.shape)}"
+            )
+
+
 def _check_boxes(
-    boxes: Array, scores: Array, max_output_size: Array, iou_threshold: Array | None = None
+    boxes: Array,
+    scores: Array,
+    max_output_size: Array,
+    iou_threshold: Array | float,
+    **others: Array,
 ) -> int:
-    if max_output_size.ndim:
-        raise errors.invalid_argument(
-            f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
-        )
+    _require_scalars(max_output_size=max_output_size)
+    if not isinstance(iou_threshold, float):
+        _require_scalars(iou_threshold=iou_threshold, **others)
     if int(max_output_size) < 0:
         raise errors.invalid_argument("output size must be non-negative")
-    if iou_threshold is not None and not 0 <= float(iou_threshold) <= 1:
+    if not 0 <= float(iou_threshold) <= 1:
         raise errors.invalid_argument("iou_threshold must be in [0, 1]")
     if boxes.ndim != 2:
         raise errors.invalid_argument(f"boxes must be 2-D{shape_text(boxes.shape)}")
@@ -335,7 +346,9 @@ def non_max_suppression_v3(
     score_threshold: Array,
 ) -> Array:
     """Return the boxes of NonMaxSuppressionV2 without boxes of low scores."""
-    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    limit = _check_boxes(
+        boxes, scores, max_output_size, iou_threshold, score_threshold=score_threshold
+    )
     kept, _ = _select_boxes(boxes, scores, limit, float(iou_threshold), float(score_threshold))
     return np.array(kept, np.int32)
 
@@ -368,7 +381,9 @@ def non_max_suppression_v4(
     pad_to_max_output_size: bool,
 ) -> Outputs:
     """Return the boxes of NonMaxSuppressionV3, padded with zeros on request, and their number."""
-    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    limit = _check_boxes(
+        boxes, scores, max_output_size, iou_threshold, score_threshold=score_threshold
+    )
     kept, _ = _select_boxes(boxes, scores, limit, float(iou_threshold), float(score_threshold))
     size = limit if pad_to_max_output_size else len(kept)
     return _padded(kept, size, np.int32), np.int32(len(kept))
@@ -395,7 +410,14 @@ def non_max_suppression_v5(
     pad_to_max_output_size: bool,
 ) -> Outputs:
     """Return the boxes of NonMaxSuppressionV3 and their scores, which sigma lowers by overlap."""
-    limit = _check_boxes(boxes, scores, max_output_size, iou_threshold)
+    limit = _check_boxes(
+        boxes,
+        scores,
+        max_output_size,
+        iou_threshold,
+        score_threshold=score_threshold,
+        soft_nms_sigma=soft_nms_sigma,
+    )
     sigma = float(soft_nms_sigma)
     if not sigma >= 0:
         raise errors.invalid_argument("soft_nms_sigma must be non-negative")
@@ -430,16 +452,11 @@ def non_max_suppression_with_overlaps(
     score_threshold: Array,
 ) -> Array:
     """Return the boxes of NonMaxSuppressionV3; a matrix holds the overlaps of boxes."""
-    if max_output_size.ndim:
-        raise errors.invalid_argument(
-            f"max_output_size must be 0-D, got shape {shape_text(max_output_size.shape)}"
-        )
-    thresholds = {"overlap_threshold": overlap_threshold, "score_threshold": score_threshold}
-    for name, value in thresholds.items():
-        if value.ndim:
-            raise errors.invalid_argument(
-                f"{name} must be 0-D, got shape {shape_text(value.shape)}"
-            )
+    _require_scalars(
+        max_output_size=max_output_size,
+        overlap_threshold=overlap_threshold,
+        score_threshold=score_threshold,
+    )
     if overlaps.ndim != 2:
         raise errors.invalid_argument(f"overlaps must be 2-D{shape_text(overlaps.shape)}")
     if overlaps.shape[0] != overlaps.shape[1]:

@@ -437,13 +437,17 @@ def _normal_equations(xp: Xp, a: Array, b: Array, regularizer: float) -> Array:
     shape=_least_squares_shape,
 )
 def matrix_solve_ls_op(
-    xp: Xp, matrix: Array, rhs: Array, l2_regularizer: TensorLike, *, fast: bool
+    xp: Xp, matrix: Array, rhs: Array, l2_regularizer: Array, *, fast: bool
 ) -> Array:
     """Return the solutions of `matrix x = rhs` with the smallest sum of squared errors.
 
     If several exist, the result is the one of least norm.
     """
     _require_equations(matrix, rhs)
+    if l2_regularizer.ndim:
+        raise errors.invalid_argument(
+            f"l2_regularizer must be scalar, got shape {shape_text(l2_regularizer.shape)}"
+        )
     regularizer = float(l2_regularizer)
     if not regularizer >= 0:
         raise errors.invalid_argument("l2_regularizer must be >= 0.")

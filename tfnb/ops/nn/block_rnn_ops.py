@@ -65,7 +65,9 @@ def _cell_sizes(x: Array, cs_prev: Array) -> tuple[int, int, int]:
     return x.shape[0], x.shape[1], cs_prev.shape[1]
 
 
-def _check_step(x: Array, cs_prev: Array, h_prev: Array, weights: tuple[Array, ...]) -> None:
+def _check_step(
+    x: Array, cs_prev: Array, h_prev: Array, weights: tuple[Array, ...], use_peephole: bool
+) -> None:
     batch, inputs, cells = _cell_sizes(x, cs_prev)
     w, wci, wcf, wco, b = weights
     _require("cs_prev", cs_prev, (batch, cells))
@@ -75,6 +77,8 @@ def _check_step(x: Array, cs_prev: Array, h_prev: Array, weights: tuple[Array, .
     for name, peephole in (("wci", wci), ("wcf", wcf), ("wco", wco)):
         if peephole.ndim != 1:
             raise errors.invalid_argument(f"{name} must be rank 1 but is rank {peephole.ndim}.")
+        if use_peephole:
+            _require(name, peephole, (cells,))
 
 
 def _step_shape(c: InferenceContext) -> list[TensorShape]:
@@ -197,7 +201,7 @@ def lstm_block_cell(
 ) -> Outputs:
     """Return one step of an LSTM: the gates, the new state, and the output h."""
     weights = (w, wci, wcf, wco, b)
-    _check_step(x, cs_prev, h_prev, weights)
+    _check_step(x, cs_prev, h_prev, weights, use_peephole)
     if cs_prev.size == 0:
         raise errors.invalid_argument(
             f"cs_prev_tensor is empty, has shape: ({cs_prev.shape[0]},{cs_prev.shape[1]})."
@@ -263,7 +267,7 @@ def lstm_block_cell_grad(
     use_peephole: bool,
 ) -> Outputs:
     """Return gradients of LSTMBlockCell by the previous state, the gates and the peepholes."""
-    _check_step(x, cs_prev, h_prev, (w, wci, wcf, wco, b))
+    _check_step(x, cs_prev, h_prev, (w, wci, wcf, wco, b), use_peephole)
     states = {"i": i, "cs": cs, "f": f, "o": o, "ci": ci, "co": co}
     for name, value in {**states, "cs_grad": cs_grad, "h_grad": h_grad}.items():
         _require(name, value, cs_prev.shape)

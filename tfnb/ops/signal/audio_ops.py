@@ -309,7 +309,7 @@ def mfcc(
     length, bands, count = spectrogram.shape[2], filterbank_channel_count, dct_coefficient_count
     lower, upper = lower_frequency_limit, upper_frequency_limit
     is_sound = length >= 2 and bands >= 1 and 1 <= count <= bands
-    if not is_sound or int(sample_rate) <= 0 or lower < 0 or upper <= lower:
+    if not is_sound or int(sample_rate) <= 0 or not 0 <= lower < upper:
         raise errors.invalid_argument(
             f"Mfcc initialization failed for channel count {length}, sample rate "
             f"{int(sample_rate)}, filterbank channel count {bands} and dct coefficient count "

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfnb.core import errors
-from tfnb.core.shape_inference import UNKNOWN_SHAPE, merge_dims
-from tfnb.core.tensor_shape import TensorShape
+from tfnb.core.shape_inference import merge_dims, shape_of_rank
 from tfnb.ops.base.broadcasting import shape_text
 
 if TYPE_CHECKING:
     from tfnb.core.kernel_types import Array
     from tfnb.core.shape_inference import InferenceContext
+    from tfnb.core.tensor_shape import TensorShape
 
 
 def check_form(indices: Array, values: Array, shape: Array) -> None:
@@ -170,4 +170,4 @@ def static_size(c: InferenceContext, index: int) -> TensorShape:
 
 def unknown_of_rank(rank: int | None) -> TensorShape:
     """Return a shape of which at most the rank is known."""
-    return UNKNOWN_SHAPE if rank is None else TensorShape([None] * rank)
+    return shape_of_rank(rank)

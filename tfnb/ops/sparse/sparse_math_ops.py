@@ -158,6 +158,17 @@ def sparse_add_grad(
     xp: Xp, backprop_val_grad: Array, a_indices: Array, b_indices: Array, sum_indices: Array
 ) -> Outputs:
     """Return the gradients of both operands: zero where the sum has no element."""
+    indices = (a_indices, b_indices, sum_indices)
+    if any(one.ndim != 2 for one in indices):
+        raise errors.invalid_argument(
+            "Input indices should be matrices but received shapes: "
+            + " and ".join(shape_text(one.shape) for one in indices)
+        )
+    if backprop_val_grad.ndim != 1:
+        raise errors.invalid_argument(
+            "Input backprop_val_grad should be a vector but received shape: "
+            f"{shape_text(backprop_val_grad.shape)}"
+        )
     if len(backprop_val_grad) != len(sum_indices):
         raise errors.invalid_argument(
             "# elements in backprop_val_grad should match # rows of sum_indices: "

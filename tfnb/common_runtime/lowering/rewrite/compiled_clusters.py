@@ -669,11 +669,10 @@ class WarmUp:
     def __call__(self) -> None:
         """Begin a step."""
         steps = self._steps = self._steps + 1
-        if steps >= self._next and self._lock.acquire(blocking=False):
-            try:
+        # A `with` statement takes the lock: an interrupt after a call of acquire() would keep it.
+        if steps >= self._next and not self._lock.locked():
+            with self._lock:
                 self._look(steps)
-            finally:
-                self._lock.release()
 
     def _is_early(self, steps: int) -> bool:
         """Return whether the steps so far are too cheap for the first record."""
