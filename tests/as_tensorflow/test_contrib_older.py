@@ -133,7 +133,7 @@ def test_scaled_softplus_and_the_least_elements(tf: Any) -> None:
 
 
 def test_dropout_of_selu_keeps_mean_and_variance(tf: Any) -> None:
-    """Of many normal numbers; a probability of one changes nothing, others are refused."""
+    """Many normal numbers keep them; a probability of one changes nothing, others are refused."""
     nn = importlib.import_module("tensorflow.contrib.nn")
     numbers = np.random.RandomState(1).randn(200, 100).astype(np.float32)
     after = nn.alpha_dropout(numbers, 0.7, seed=5)

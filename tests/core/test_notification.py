@@ -50,7 +50,7 @@ def test_all_threads_wake() -> None:
     assert woken == [True] * 20
 
 
-def test_an_interrupt_at_any_moment_of_waiting_keeps_nobody_from_notifying() -> None:
+def test_an_interrupt_at_any_moment_of_waiting_does_not_keep_a_thread_from_notifying() -> None:
     """The waiter's interrupt leaves nothing behind; later waits see the notification."""
     for number in itertools.count(1):
         note = Notification()
@@ -85,7 +85,7 @@ def test_an_interrupt_at_any_moment_of_notifying_leaves_no_thread_asleep() -> No
 
 
 def test_an_interrupt_at_any_moment_of_recv_does_not_hold_up_the_sender() -> None:
-    """The value that nobody takes any more is dropped without waiting."""
+    """A value that no thread takes any more is dropped without waiting."""
     for number in itertools.count(1):
         meeting = Rendezvous()
         at = InterruptAt(number, rendezvous, notification, threading)
@@ -97,7 +97,7 @@ def test_an_interrupt_at_any_moment_of_recv_does_not_hold_up_the_sender() -> Non
 
 
 def test_an_interrupt_at_any_moment_leaves_a_coordinator_usable() -> None:
-    """Of a thread that waits for the stop, or requests it."""
+    """An interrupt of a thread that waits for the stop, or requests it."""
     for method in ("wait_for_stop", "request_stop"):
         for number in itertools.count(1):
             coordinator = Coordinator()

@@ -40,7 +40,7 @@ def test_a_sequential_model_learns(keras: Any, capsys: pytest.CaptureFixture[str
 
 
 def test_weights_are_variables_too(keras: Any) -> None:
-    """Of layers and models, as in tf.keras; a layer may have an attribute of that name."""
+    """Layers and models have them, as in tf.keras; a layer may have an attribute of that name."""
     layers = keras.layers
     model = keras.models.Sequential(
         [layers.Dense(4, input_shape=(3,)), layers.BatchNormalization(), layers.Dense(1)]

@@ -135,7 +135,7 @@ def test_every_error_is_a_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Errors that nobody foresaw as well; --traceback shows where they came from."""
+    """Unforeseen errors as well; --traceback shows where they came from."""
 
     def fail(*_: object) -> None:
         raise error

@@ -34,7 +34,7 @@ _OP_OF_LABEL = re.compile(r" = ([^\s(]+)\(")
 _ZEROS = re.compile(r"zeros\(((?:\d{1,10}(?:,\d{1,10})*)?)\)", re.ASCII)
 
 
-# What NumPy and the modules that it calls raise for a damaged file.
+# The errors of NumPy, and of the modules that it calls, for a damaged file.
 _NO_ARRAY = (
     *(ValueError, TypeError, KeyError, EOFError, OSError, MemoryError, RuntimeError, SyntaxError),
     *(NotImplementedError, zipfile.BadZipFile, zlib.error, TokenError),

@@ -40,7 +40,7 @@ _LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_N
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _MMAP_THRESHOLD = 128 << 20
 _TRIM_THRESHOLD = 512 << 20
-# What glibc before 2.35 takes at most for the first; it refuses larger values.
+# The largest value of the first that glibc before 2.35 takes.
 _OLD_MMAP_THRESHOLD = 32 << 20
 # Free memory that is worth a pass over all pages, in bytes.
 _WORTH_GIVING_BACK = 64 << 20

@@ -266,7 +266,7 @@ class LabLink:
             worker, self._worker = self._worker, None
         ERRANDS.remove(self._look)
         if worker is not None:
-            with suppress(queue.Empty):  # nobody waits for the answers any more
+            with suppress(queue.Empty):  # no thread waits for the answers any more
                 while True:
                     self._queue.get_nowait()
             self._queue.put_nowait(None)

@@ -201,8 +201,8 @@ def _most_tiles(cells: int) -> int:
 _COPIED_BYTES = 3 << 15
 # The most blocks of channels of a group, and the fewest units, where there is as much work.
 _MOST_BLOCKS, _LEAST_UNITS = 8, 4
-# Of filters of one cell: with fewer cells, tiles share too few copies of gradients; with as many,
-# positions lie at distances for which the nearest cache has few places.
+# Limits for filters of one cell: with fewer cells, tiles share too few copies of gradients; with as
+# many, positions lie at distances for which the nearest cache has few places.
 _LEAST_CELLS, _FAR_CELLS = 256, 512
 # The fewest output channels for which copies are worth their time.
 _LEAST_CHANNELS = 3 * len(ROWS) * LANES

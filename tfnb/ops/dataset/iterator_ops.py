@@ -65,7 +65,7 @@ class IteratorResource:
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape]) -> None:
         self.types, self.shapes = types, shapes
-        # Who takes an element, and who waits for that; the first one is at work.
+        # The step that takes an element, and behind it those that wait for their turn.
         self._turns: list[_Turn] = []
         self._iterator: DatasetIterator | None = None
         self._scope: IteratorScope | None = None

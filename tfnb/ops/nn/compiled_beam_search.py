@@ -31,7 +31,7 @@ _TOTAL, _BLANK, _LABEL, _OLD_TOTAL, _OLD_BLANK = _NUMBERS = range(5)
 _PARENT, _LAST, _CHILD, _OLDER = _LINKS = range(4)
 # The arrays of the routine.
 _OF_NUMBERS, _OF_LINKS, _LEAVES, _ARRIVALS, _BRANCHES, _SLOTS, _STATE, _FRAMES = range(8)
-# What the state counts: frames that are done, leaves, nodes.
+# The counters of the state: frames that are done, leaves, nodes.
 _DONE, _NUM_LEAVES, _NUM_NODES = _COUNTED = range(3)
 
 

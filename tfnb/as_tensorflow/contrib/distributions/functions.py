@@ -104,7 +104,7 @@ def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Any
       [..., n, n].
 
     Raises:
-      ValueError: no triangle has so many numbers.
+      ValueError: no triangle has that number of elements.
     """
     with tf.name_scope(name, "fill_triangular", [x]):
         x = tf.convert_to_tensor(x, name="x")

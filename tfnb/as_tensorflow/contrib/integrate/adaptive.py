@@ -108,7 +108,7 @@ def odeint(
 
 @dataclass(frozen=True)
 class _Control:
-    """What determines the length of steps: tensors and numbers, as the options of `odeint`."""
+    """The options of `odeint` that determine the length of steps: tensors and numbers."""
 
     rtol: Any
     atol: Any

@@ -1,4 +1,4 @@
-"""What both integrators ask of their arguments."""
+"""Checks of arguments that both integrators share."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tfnb.client.public.api import tf
 conv1d_transpose = tf.nn.conv1d_transpose
 nth_element: Any = internal_name("tensorflow.python.ops.gen_nn_ops", "nth_element")
 
-# What SELU tends to at minus infinity: its scale times its alpha.
+# The limit of SELU at minus infinity: its scale times its alpha.
 _SELU_AT_MINUS_INFINITY = -1.0507009873554804934193349852946 * 1.6732632423543772848170429916717
 
 
