@@ -19,6 +19,7 @@ import logging
 import os
 import sys
 import threading
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -202,9 +203,21 @@ def is_available() -> bool:
     if os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true"):
         return False
     if _is_installed is None:
-        try:
-            found = PACKAGE in sys.modules or importlib.util.find_spec(PACKAGE) is not None
-        except (ImportError, ValueError):
-            found = False
-        _is_installed = found and is_supported() and threads.can_start()
-    return _is_installed
+        if not (is_supported() and threads.can_start()):
+            _is_installed = False
+        elif PACKAGE in sys.modules:
+            _is_installed = True
+        else:
+            # A step may be the first to ask. The search holds the lock of all imports, which an
+            # interrupt would leave held.
+            with suppress(RuntimeError):  # Python cannot start a thread now
+                call_sheltered(_look_for_package)
+    return bool(_is_installed)
+
+
+def _look_for_package() -> None:
+    global _is_installed
+    try:
+        _is_installed = importlib.util.find_spec(PACKAGE) is not None
+    except (ImportError, ValueError):
+        _is_installed = False

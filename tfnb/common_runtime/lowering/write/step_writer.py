@@ -66,6 +66,7 @@ from tfnb.common_runtime.lowering.write.leave_writer import LeaveWriter, registe
 from tfnb.common_runtime.lowering.write.node_writer import NodeWriter
 from tfnb.common_runtime.lowering.write.source import CALLS_PER_CHECK, Source
 from tfnb.core.compiled.helper import is_available
+from tfnb.core.process.shelter import ensure_imported
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -75,6 +76,12 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
     from tfnb.common_runtime.lowering.support.journal import JournalKind
     from tfnb.common_runtime.lowering.write.leave_writer import WrittenFunction
+
+
+def _sheltered(name: str) -> Any:
+    """Return a module, imported safe from interrupts: a step may be the first that needs it."""
+    ensure_imported(name)
+    return importlib.import_module(name)
 
 
 class StepWriter:
@@ -116,9 +123,7 @@ class StepWriter:
             # Without clusters in a recorded function, each node has a time of its own.
             if journal is None and is_available():
                 # Imported only where kernels are compiled.
-                compiled = importlib.import_module(
-                    "tfnb.common_runtime.lowering.rewrite.compiled_clusters"
-                )
+                compiled = _sheltered("tfnb.common_runtime.lowering.rewrite.compiled_clusters")
                 if compiled.find_compiled(program, scalars):
                     self._compiled = compiled
             elif journal is None and any(map(may_be_dilated, immutable.items)):
@@ -129,7 +134,7 @@ class StepWriter:
         self.segments: Any = None
         if immutable.device.xp is not np:
             # Imported only if there is a GPU.
-            self.segments = importlib.import_module("tfnb.common_runtime.lowering.rewrite.segments")
+            self.segments = _sheltered("tfnb.common_runtime.lowering.rewrite.segments")
             self.segments.find_segments(program)
         place_frees(program, scalars if points is None else scalars | registers_to_keep(program))
         self.source = Source()
