@@ -26,7 +26,8 @@ _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.
 # Smaller tensors are not checked.
 _SMALL = 1 << 20
 _MOST_ELEMENTS = (1 << 63) - 1
-_MOST_DIMENSIONS = 64  # of an array of NumPy
+# NumPy's arrays have no more dimensions than this.
+_MOST_DIMENSIONS = 64
 _STRING = np.dtype("V24")  # the size of a string of TensorFlow, without its text
 
 

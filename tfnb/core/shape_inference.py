@@ -30,7 +30,8 @@ type_of_shape_function = Callable[["InferenceContext"], "TensorShape | Sequence[
 UNKNOWN_SHAPE = TensorShape(None)
 SCALAR_SHAPE = TensorShape([])
 _LARGEST_SIZE = (1 << 63) - 1
-MOST_DIMENSIONS = 254  # of a tensor
+# TensorFlow's tensors have no more dimensions than this.
+MOST_DIMENSIONS = 254
 
 
 class InferenceContext:

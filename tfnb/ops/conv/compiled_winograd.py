@@ -384,8 +384,8 @@ _SECONDS_OF_ELEMENT, _NS_OF_VECTOR = 1e-9, 60.0
 # Bytes of transformed inputs and products of a block, and its fewest tiles.
 _BLOCK_BYTES = 3 << 18
 _LEAST_TILES = 64
-# Blocks that are worth a thread. One takes about 100 us; half of that is lost where a thread starts
-# on another processor, whose caches lack the images.
+# The fewest blocks for a thread. A block takes about 100 us, and up to twice as long beside one of
+# another thread.
 _LEAST_BLOCKS = 2
 
 

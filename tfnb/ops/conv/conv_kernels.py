@@ -307,7 +307,7 @@ def forward_biased(
     if bias is not None or norm is not None or limits != (-math.inf, math.inf):
         return None
     if winograd.suits(np, x, kernel.shape, [replace(w, dilation=1) for w in windows]):
-        return None  # what is in blocks of a dilated convolution is transformed
+        return None  # Winograd's transformation of the blocks is faster
     return forward(np, x, kernel, windows)
 
 

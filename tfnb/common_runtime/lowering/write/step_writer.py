@@ -23,7 +23,6 @@ This module writes blocks, conds, loops and their counters; ``node_writer.py`` a
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +65,7 @@ from tfnb.common_runtime.lowering.write.leave_writer import LeaveWriter, registe
 from tfnb.common_runtime.lowering.write.node_writer import NodeWriter
 from tfnb.common_runtime.lowering.write.source import CALLS_PER_CHECK, Source
 from tfnb.core.compiled.helper import is_available
-from tfnb.core.process.shelter import ensure_imported
+from tfnb.core.process.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -74,14 +73,15 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import ImmutableExecutorState
     from tfnb.common_runtime.lowering.recognise.conditions import type_of_literal
     from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
+    from tfnb.common_runtime.lowering.rewrite import compiled_clusters, segments
     from tfnb.common_runtime.lowering.support.journal import JournalKind
     from tfnb.common_runtime.lowering.write.leave_writer import WrittenFunction
-
-
-def _sheltered(name: str) -> Any:
-    """Return a module, imported safe from interrupts: a step may be the first that needs it."""
-    ensure_imported(name)
-    return importlib.import_module(name)
+else:
+    # Used where kernels are compiled, and where there is a GPU; a step may be the first to do so.
+    compiled_clusters = later(
+        "tfnb.common_runtime.lowering.rewrite.compiled_clusters", in_step=True
+    )
+    segments = later("tfnb.common_runtime.lowering.rewrite.segments", in_step=True)
 
 
 class StepWriter:
@@ -122,10 +122,8 @@ class StepWriter:
         if journal is None or (points is not None and not points.after):
             # Without clusters in a recorded function, each node has a time of its own.
             if journal is None and is_available():
-                # Imported only where kernels are compiled.
-                compiled = _sheltered("tfnb.common_runtime.lowering.rewrite.compiled_clusters")
-                if compiled.find_compiled(program, scalars):
-                    self._compiled = compiled
+                if compiled_clusters.find_compiled(program, scalars):
+                    self._compiled = compiled_clusters
             elif journal is None and any(map(may_be_dilated, immutable.items)):
                 uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
                 count_uses(program.root, uses)
@@ -133,8 +131,7 @@ class StepWriter:
             find_clusters(program)
         self.segments: Any = None
         if immutable.device.xp is not np:
-            # Imported only if there is a GPU.
-            self.segments = _sheltered("tfnb.common_runtime.lowering.rewrite.segments")
+            self.segments = segments
             self.segments.find_segments(program)
         place_frees(program, scalars if points is None else scalars | registers_to_keep(program))
         self.source = Source()
