@@ -798,7 +798,7 @@ class DirectSession(RuntimeSession):
         fetch_devices: Sequence[str] = (),
         sync_on_finish: bool = True,
     ) -> Executors:
-        """Prune, places, partition and prepare a signature.
+        """Prune, place, partition and prepare a signature.
 
         Args:
           feeds: names of tensors that get values from outside.
@@ -815,54 +815,31 @@ class DirectSession(RuntimeSession):
           ResourceExhaustedError: a constant is larger than the limits of steps allow.
         """
         with host_memory.at_most(self._max_tensor_bytes):
-            return self._create_executors(
+            client_graph = self._state.build_graph(
+                feeds,
+                fetches,
+                targets,
+                use_function_convention=not is_partial_run,
+                connections=connections,
+                feed_devices=feed_devices,
+                fetch_devices=fetch_devices,
+            )
+            session_settings.check_executor_type(self._config, client_graph.graph)
+            for names, types, places in (
+                (feeds, client_graph.feed_types, feed_devices),
+                (fetches, client_graph.fetch_types, fetch_devices),
+            ):
+                for name, dtype, place in zip(names, types, places):
+                    if place:
+                        self._device_mgr.lookup(place).check_can_hold(name, dtype)
+            return self.executors_of(
+                client_graph,
                 feeds,
                 fetches,
                 targets,
                 is_partial_run=is_partial_run,
-                connections=connections,
-                feed_devices=feed_devices,
-                fetch_devices=fetch_devices,
                 sync_on_finish=sync_on_finish,
             )
-
-    def _create_executors(
-        self,
-        feeds: tuple[str, ...],
-        fetches: tuple[str, ...],
-        targets: tuple[str, ...],
-        *,
-        is_partial_run: bool,
-        connections: Sequence[tuple[str, str]],
-        feed_devices: Sequence[str],
-        fetch_devices: Sequence[str],
-        sync_on_finish: bool,
-    ) -> Executors:
-        client_graph = self._state.build_graph(
-            feeds,
-            fetches,
-            targets,
-            use_function_convention=not is_partial_run,
-            connections=connections,
-            feed_devices=feed_devices,
-            fetch_devices=fetch_devices,
-        )
-        session_settings.check_executor_type(self._config, client_graph.graph)
-        for names, types, places in (
-            (feeds, client_graph.feed_types, feed_devices),
-            (fetches, client_graph.fetch_types, fetch_devices),
-        ):
-            for name, dtype, place in zip(names, types, places):
-                if place:
-                    self._device_mgr.lookup(place).check_can_hold(name, dtype)
-        return self.executors_of(
-            client_graph,
-            feeds,
-            fetches,
-            targets,
-            is_partial_run=is_partial_run,
-            sync_on_finish=sync_on_finish,
-        )
 
     def executors_of(
         self,
@@ -874,7 +851,7 @@ class DirectSession(RuntimeSession):
         is_partial_run: bool = False,
         sync_on_finish: bool = True,
     ) -> Executors:
-        """Partitions and prepares a placed graph; see :meth:`create_executors`."""
+        """Partition and prepare a placed graph; see :meth:`create_executors`."""
         if not is_partial_run:
             order_early_writers(client_graph.graph)
         partitions = partition(client_graph.graph, self._device_mgr.devices, self._edge_names)
