@@ -23,18 +23,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfnb.core.host_memory import check_fits
+from tfnb.core.process.later import later
 from tfnb.core.process.records import replace
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.piecewise_products import multiply_of
 from tfnb.ops.base.swapped import GAP, needs_gap, swapped
-from tfnb.ops.conv import compiled_conv, compiled_filter_gradient, compiled_winograd, winograd
+from tfnb.ops.conv import compiled_conv, winograd
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tfnb.core.kernel_types import Array, Xp
+    from tfnb.ops.conv import compiled_filter_gradient, compiled_winograd
+else:
+    compiled_filter_gradient = later("tfnb.ops.conv.compiled_filter_gradient", in_step=True)
+    compiled_winograd = later("tfnb.ops.conv.compiled_winograd", in_step=True)
 
 # The patches of as many images as fit into this many bytes are multiplied at once.
 _BUFFER_BYTES = 1 << 21

@@ -14,11 +14,11 @@ import numpy as np
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.shape_inference import InferenceContext, merge_dims, merge_shapes, require_rank
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.conv import conv_kernels, depthwise_kernels
 from tfnb.ops.conv.channels_first import also_channels_first
 from tfnb.ops.conv.windows import (
     Window,
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients
+    from tfnb.ops.conv import conv_kernels, depthwise_kernels
+else:
+    conv_kernels = later("tfnb.ops.conv.conv_kernels", in_step=True)
+    depthwise_kernels = later("tfnb.ops.conv.depthwise_kernels", in_step=True)
 
 # ------------------------------------------------------------------------------------------- shapes
 

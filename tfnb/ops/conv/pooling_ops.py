@@ -13,6 +13,7 @@ import numpy as np
 from tfnb.core import errors, float_ops
 from tfnb.core.host_memory import check_fits
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.later import later
 from tfnb.core.process.records import replace
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
@@ -23,7 +24,6 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.conv import pooling_kernels as kernels
 from tfnb.ops.conv.channels_first import also_channels_first, refuses_channel_vectors
 from tfnb.ops.conv.windows import (
     Window,
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients
+    from tfnb.ops.conv import pooling_kernels as kernels
+else:
+    kernels = later("tfnb.ops.conv.pooling_kernels", in_step=True)
 
 # ------------------------------------------------------------------------------------------- shapes
 
