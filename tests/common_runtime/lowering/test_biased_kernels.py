@@ -11,7 +11,7 @@ import tfnb as tf
 from tfnb.common_runtime.lowering.rewrite import compiled_clusters
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import without_routines
-from tfnb.ops.conv import conv_kernels, depthwise_kernels
+from tfnb.ops.conv import conv_ops
 
 pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.usefixtures("kernels_at_once")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("kernels_at_once")
 def _folded_fixture(monkeypatch):
     """Count the convolutions that routines compute together with what follows."""
     seen = []
-    for kernels in (conv_kernels, depthwise_kernels):
+    for kernels in (conv_ops.conv_kernels, conv_ops.depthwise_kernels):
 
         def biased(*args, compute=kernels.forward_biased):
             found = compute(*args)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.ops.conv import conv_kernels
+from tfnb.ops.conv import conv_ops
 
 
 @pytest.fixture(name="joined")
 def _joined_fixture(monkeypatch):
     """Count the convolutions that are computed with gaps in their filter."""
     seen = []
+    conv_kernels = conv_ops.conv_kernels
 
     def biased(*args, compute=conv_kernels.forward_biased):
         found = compute(*args)
