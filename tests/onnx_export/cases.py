@@ -81,7 +81,7 @@ class ConvertingReplay(Replay):
             again = session.run(fetches, feeds)
         except tf.errors.OpError as error:
             return f"error: {type(error).__name__}"
-        # The first runs of a session may use other kernels than later ones, which round differently.
+        # Later runs of a session may use other kernels than the first, which round differently.
         if any(
             not np.allclose(a, b, 1e-4, 1e-5, equal_nan=True)
             if a.dtype.kind in "fc"

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 from tfnb.client.model_path import (
     READABLE,
     beginning_of,
+    looks_like_text,
     model_path,
     not_a_model_folder,
     other_kind,
@@ -65,9 +66,7 @@ class ModelFile:
         return {} if self.meta_graph is None else dict(self.meta_graph.signature_def)
 
 
-def read_model(
-    path: str | os.PathLike[str], tags: Sequence[str] | str | None = None
-) -> ModelFile:
+def read_model(path: str | os.PathLike[str], tags: Sequence[str] | str | None = None) -> ModelFile:
     """Return the model at a path.
 
     Args:
@@ -147,7 +146,7 @@ def _parsed(path: str, data: bytes, message: Any) -> Any:
     try:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             text_format.Parse(data.decode("utf-16"), message)
-        elif _looks_like_text(data):
+        elif looks_like_text(data):
             text_format.Parse(data.decode("utf-8-sig"), message)
         else:
             message.ParseFromString(data)
@@ -157,12 +156,6 @@ def _parsed(path: str, data: bytes, message: Any) -> Any:
             f"kind; a model is {READABLE}"
         ) from None
     return message
-
-
-def _looks_like_text(data: bytes) -> bool:
-    """Return whether the beginning is printable; a binary message begins with a small number."""
-    beginning = data[:512]
-    return bool(beginning) and all(byte >= 32 or byte in b"\t\n\r\f\v" for byte in beginning)
 
 
 def _saved_model(path: str, tags: Sequence[str] | None) -> ModelFile:

@@ -105,7 +105,8 @@ def other_kind(path: str, beginning: bytes, size: int) -> str | None:
         return f"{path} is empty ({size} bytes); it holds no model"
     if not any(beginning):
         return f"{path} begins with zeros: a copy that was not finished? A model is {READABLE}"
-    text = beginning.lstrip().lower()
+    # A binary message begins with a field number, which may be a line feed, and a size.
+    text = beginning.lstrip().lower() if looks_like_text(beginning) else b""
     if text.startswith(_PAGES):
         return (
             f"{path} is a page of the web or XML, perhaps what a failed download left; a model is "
@@ -119,13 +120,19 @@ def other_kind(path: str, beginning: bytes, size: int) -> str | None:
                 f"{path} has the contents of a SavedModel; name it saved_model.pb, in a folder "
                 "with its variables, and give the folder"
             )
-        return f"{path} is a model of ONNX, as it seems; onnxruntime runs it. Here a model is {READABLE}"
+        return f"{path} is a model of ONNX, for onnxruntime; here a model is {READABLE}"
     if size > LARGEST_MESSAGE:
         return (
             f"{path} has {size:,} bytes; a message with a graph has at most 2 GiB. Large values "
             "belong to a checkpoint or a SavedModel"
         )
     return None
+
+
+def looks_like_text(data: bytes) -> bool:
+    """Return whether the beginning is printable; a binary message begins with a small number."""
+    beginning = data[:_BEGINNING]
+    return bool(beginning) and all(byte >= 32 or byte in b"\t\n\r\f\v" for byte in beginning)
 
 
 def beginning_of(path: str) -> tuple[bytes, int]:
