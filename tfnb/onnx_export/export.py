@@ -223,9 +223,17 @@ def _written(
     ):
         made.body.nodes.append(OnnxNode("Identity", [name], [end]))
         made.kinds[end] = Kind(tensor.dtype.base_dtype)
-        made.shapes[end] = retval_shapes.get(number, tensor.get_shape())
+        made.shapes[end] = _both(retval_shapes.get(number), tensor.get_shape())
     made.body.outputs = ends
     return model_proto(made)
+
+
+def _both(found: TensorShape | None, known: TensorShape) -> TensorShape:
+    """Return what is known of a shape; what the frozen program says counts more than the graph."""
+    if found is None:
+        return known
+    # A tensor array forgets the shape that the graph's Python object has.
+    return found.merge_with(known) if found.is_compatible_with(known) else found
 
 
 def _shapes_of_results(program: Any, values: StaticValues) -> dict[int, TensorShape]:
