@@ -422,3 +422,35 @@ def test_the_summary_ends_with_a_call_that_runs(served: str) -> None:
         lines = repr(model.summary()).splitlines()
         assert "signature scaled (tensorflow/serving/predict)" in lines
         assert eval(lines[-1], {"np": np, "model": model}).shape == (1, 1)
+
+
+def test_a_model_may_have_no_inputs(tmp_path: Path) -> None:
+    """It is called without values, such as one that only computes from constants."""
+    with tf.Graph().as_default() as graph:
+        tf.sqrt(tf.constant([1.0, 4.0]), name="y")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    with tf.load(path) as model:
+        assert model().tolist() == [1.0, 2.0]
+        assert model.example_source() == "model()"
+        with pytest.raises(TypeError, match="1 arrays are given; the inputs are none"):
+            model(1.0)
+
+
+def test_a_sparse_input_is_given_in_parts(tmp_path: Path) -> None:
+    """The error has the names of the parts, which can be named."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.sparse_placeholder(tf.float32, name="x")
+        dense = tf.sparse.to_dense(x)
+        tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"in": x}, {"out": dense})
+    parts = ["x/indices:0", "x/values:0", "x/shape:0"]
+    with pytest.raises(ModelFileError, match="'in' of the signature's inputs") as caught:
+        tf.load(tmp_path / "m")
+    assert f"inputs={parts}" in str(caught.value)
+    with tf.load(tmp_path / "m", inputs=parts) as model:
+        assert model([[0, 1]], [2.0], [1, 2]).tolist() == [[0.0, 2.0]]
+
+
+def test_shapes_of_unknown_inputs_are_refused(graph_file: str) -> None:
+    """A misspelt name would be left out in silence."""
+    with tf.Model(graph_file) as model, pytest.raises(ValueError, match="'A': the inputs are a, b"):
+        model.shapes_for({"A": [1, 2]})

@@ -97,7 +97,7 @@ class Model(ModelFunction):
                 one if None.
             inputs: Keys of the signature or names of tensors; or a mapping of keys of your choice
                 to them. Those of the signature if None; without a signature, the placeholders that
-                the outputs need.
+                the outputs need, which may be none.
             outputs: Likewise. Without a signature, the output that depends on most nodes.
 
         Raises:
@@ -164,12 +164,18 @@ class Model(ModelFunction):
     ) -> dict[str, ModelTensor]:
         found = {}
         for key, given in names.items():
+            info = None if signature is None else getattr(signature, side).get(given)
+            if info is not None and not info.name:
+                raise ModelFileError(
+                    f"{self.path}: {given!r} of the signature's {side} is no dense tensor. Name "
+                    f"its parts: {_parts_of(info, side)}"
+                )
             try:
                 tensor = self.graph.get_tensor_by_name(tensor_name(given, signature, side))
             except (KeyError, ValueError) as error:
                 raise ModelFileError(f"{self.path} has no tensor {given!r}: {error}") from None
             found[key] = ModelTensor(key, tensor.name, tensor.dtype, tensor.get_shape())
-        if not found:
+        if not found and side == "outputs":
             raise ModelFileError(f"{self.path} has no {side}; name them: {side}=['node:0']")
         return found
 
@@ -180,8 +186,13 @@ class Model(ModelFunction):
             shapes: Key of an input -> its shape, as far as it is known.
 
         Raises:
-            ValueError: The graph does not accept these shapes.
+            ValueError: The graph does not accept these shapes, or has no such input.
         """
+        unknown = [key for key in shapes if key not in self.inputs]
+        if unknown:
+            raise ValueError(
+                f"{', '.join(map(repr, unknown))}: the inputs are {', '.join(self.inputs)}."
+            )
         fed = {}
         with Graph().as_default():
             for key, one in self.inputs.items():
@@ -375,6 +386,16 @@ def _checkpoint_beside(model: ModelFile) -> str | None:
         return None
     prefix = model.path[: -len(_META)]
     return prefix if checkpoint_exists(prefix) else None
+
+
+def _parts_of(info: Any, side: str) -> str:
+    """Return the argument that names the tensors of a sparse or composite tensor."""
+    sparse = info.coo_sparse
+    names = [
+        *(sparse.indices_tensor_name, sparse.values_tensor_name, sparse.dense_shape_tensor_name),
+        *(one.name for one in info.composite_tensor.components),
+    ]
+    return f"{side}={[name for name in names if name]}"
 
 
 def _as_mapping(given: type_of_names) -> Mapping[str, str]:

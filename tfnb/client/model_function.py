@@ -180,17 +180,16 @@ class ModelFunction:
         if not named and len(arrays) == len(inputs):
             return list(arrays)
         keys = list(inputs)
+        listed = ", ".join(keys) or "none"
         if len(arrays) > len(keys):
             raise TypeError(
-                f"{len(arrays)} arrays for the inputs {', '.join(keys)}. {self._advice()}"
+                f"{len(arrays)} arrays are given; the inputs are {listed}. {self._advice()}"
             )
         found = dict(zip(keys, arrays))
         for key, value in named.items():
             if key in found or key not in inputs:
                 problem = "is given twice" if key in found else "is not an input"
-                raise TypeError(
-                    f"{key!r} {problem}; the inputs are {', '.join(keys)}. {self._advice()}"
-                )
+                raise TypeError(f"{key!r} {problem}; the inputs are {listed}. {self._advice()}")
             found[key] = value
         if len(found) != len(keys):
             missing = [f"{key} ({inputs[key]})" for key in keys if key not in found]
