@@ -15,6 +15,7 @@ import pytest
 import tfnb as tf
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.model_path import LARGEST_MESSAGE
+from tfnb.client.model_summary import describe_path
 
 
 @pytest.fixture
@@ -142,6 +143,8 @@ def test_links_that_lead_nowhere_are_named(tmp_path: Path) -> None:
     assert f"link.pb is a symbolic link to {tmp_path / 'gone.pb'}" in _refusal(path)
     (tmp_path / "ring.pb").symlink_to("ring.pb")
     assert "ring.pb is a symbolic link to ring.pb" in _refusal(tmp_path / "ring.pb")
+    with pytest.raises(tf.errors.NotFoundError, match="symbolic link"):
+        describe_path(str(path))
 
 
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:

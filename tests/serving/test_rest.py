@@ -223,6 +223,18 @@ def test_errors_of_nodes_do_not_tell_where_the_server_read_them(half_plus_two_pa
     assert all(op.creation_site is None for op in operations)
 
 
+def test_a_model_without_inputs_takes_an_empty_object(
+    graph_file: Callable[[Callable[[], Any]], str],
+) -> None:
+    """The example of an error is such a request."""
+    path = graph_file(lambda: tf.sqrt(tf.constant([4.0]), name="y"))
+    with serving(path, "m") as service:
+        assert service.post("predict", {"inputs": {}}) == (200, {"outputs": [2.0]})
+        status, answer = service.post("predict", {})
+    assert status == 400
+    assert answer["error"].endswith('For example: {"inputs": {}}, for the inputs none')
+
+
 def test_booleans_are_no_numbers(half_plus_two: Service) -> None:
     """TensorFlow Serving refuses them as well."""
     status, answer = half_plus_two.post("predict", {"instances": [[True], [2.0]]})

@@ -106,9 +106,9 @@ def predict_call(body: bytes, find: Callable[[str], ModelFunction]) -> PredictCa
 
 
 def _example_of(function: ModelFunction) -> str:
-    keys = ", ".join(f"{key}: {one}" for key, one in function.inputs.items())
-    form = "[...]" if len(function.inputs) == 1 else '{"' + '": [...], "'.join(function.inputs)
-    form = form if len(function.inputs) == 1 else f'{form}": [...]}}'
+    keys = ", ".join(f"{key}: {one}" for key, one in function.inputs.items()) or "none"
+    named = ", ".join(f'"{key}": [...]' for key in function.inputs)
+    form = "[...]" if len(function.inputs) == 1 else f"{{{named}}}"
     return f'For example: {{"inputs": {form}}}, for the inputs {keys}'
 
 
