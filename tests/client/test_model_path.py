@@ -211,5 +211,7 @@ def test_a_graph_takes_the_checkpoint_that_was_saved_with_it(
     assert "list of the checkpoints" in _refusal(Path(saved["prefix"]).parent / "checkpoint")
     alone = tmp_path / "alone.meta"
     alone.write_bytes(Path(f"{saved['prefix']}.meta").read_bytes())
-    with tf.load(alone) as model, pytest.raises(tf.errors.FailedPreconditionError):
-        model([1.0])
+    with tf.load(alone) as model:
+        with pytest.raises(tf.errors.FailedPreconditionError) as caught:
+            model([1.0])
+    assert "checkpoint=prefix" in caught.value.__notes__[-1]

@@ -206,6 +206,10 @@ class ModelFunction:
         except _REFUSALS as error:
             self._explain(values, error)
             raise
+        except errors.FailedPreconditionError as error:
+            if error.mistake is errors.Mistake.NOT_INITIALIZED:
+                error.add_note("A model gets its values by tfnb.load(path, checkpoint=prefix).")
+            raise
         return results
 
     def _explain(self, values: Sequence[Any], error: Exception) -> None:
