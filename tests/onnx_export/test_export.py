@@ -282,3 +282,12 @@ def test_tfnb_is_imported_without_onnx():
     """It is imported on first use."""
     code = "import sys, tfnb; tfnb.onnx.export; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_model_is_checked_with_or_without_its_file(graph, tmp_path):
+    """The largest difference of each output, for the message that export returns or its file."""
+    source = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    with tf.load(source) as model:
+        made = tf.onnx.export(model, path=tmp_path / "m.onnx")
+        for one in (made, tmp_path / "m.onnx", str(tmp_path / "m.onnx")):
+            assert tf.onnx.check(one, model)["y"] < 1e-6
