@@ -13,6 +13,7 @@ import pytest
 
 import tfnb as tf
 from tests.serving.conftest import Service, serving
+from tfnb.serving import serve
 from tfnb.serving.model_runner import ModelRunner
 from tfnb.serving.served_model import ServedModel
 
@@ -374,3 +375,10 @@ def test_numbers_of_each_type_keep_their_values(
         for key, bad in (("uint8", [256, 0]), ("int32", [1.5, 0]), ("bool", [1, 0])):
             assert service.post("predict", {"inputs": {**given, key: bad}})[0] == 400
         assert service.post("predict", {"inputs": {"int32": [1]}})[0] == 400
+
+
+def test_an_address_where_nothing_can_listen_is_named(half_plus_two_path: str) -> None:
+    """The error has the interface, the address and the reason."""
+    with pytest.raises(OSError, match=r"REST cannot listen at unix:/no/folder: .*No such file"):
+        with serve(half_plus_two_path, rest="unix:/no/folder", grpc=None):
+            pass
