@@ -369,6 +369,53 @@ def test_predict_says_what_is_wrong(served: str) -> None:
             model.predict(np.zeros((2, 2)), batch_size=0)
 
 
+def test_an_input_may_have_any_name(tmp_path: Path) -> None:
+    """Also those of Python's own arguments."""
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        inputs = {key: tf.placeholder(tf.float32, []) for key in ("self", "arrays", "named")}
+        tf.saved_model.simple_save(
+            sess, str(tmp_path / "m"), inputs, {"sum": tf.add_n(list(inputs.values()))}
+        )
+    assert graph.get_operations()
+    with tf.load(tmp_path / "m") as model:
+        assert model(self=1.0, arrays=2.0, named=3.0) == 6.0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([["2020-01-01", "2020-01-02"]], "M8[D]"),
+        np.array([[10**400, 1]], object),
+    ],
+)
+def test_values_that_are_no_numbers_of_the_input_are_refused(graph_file: str, value: Any) -> None:
+    """Dates are not counted in days, and the error names the input."""
+    with tf.Model(graph_file, outputs="double") as model:
+        with pytest.raises((TypeError, ValueError), match="The input 'a' takes float32"):
+            model(value)
+
+
+def test_a_tensor_is_no_value(graph_file: str) -> None:
+    """A tensor of another graph has no value yet."""
+    with tf.Graph().as_default():
+        tensor = tf.constant([[1.0, 2.0]])
+    with tf.Model(graph_file, outputs="double") as model:
+        with pytest.raises(TypeError, match=r"The input 'a' takes float32.* got a Tensor"):
+            model(tensor)
+
+
+def test_text_is_no_boolean(tmp_path: Path) -> None:
+    """NumPy would make each text that is not empty true."""
+    with tf.Graph().as_default() as graph:
+        tf.logical_not(tf.placeholder(tf.bool, [None], name="b"), name="not")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    with tf.load(path) as model:
+        assert model([True]).tolist() == [False]
+        for value in (["False"], np.array(["False"])):
+            with pytest.raises(TypeError, match="The input 'b' takes bool"):
+                model(value)
+
+
 def test_the_summary_ends_with_a_call_that_runs(served: str) -> None:
     """It has the signatures, and the line."""
     with tf.load(served) as model:
@@ -377,20 +424,33 @@ def test_the_summary_ends_with_a_call_that_runs(served: str) -> None:
         assert eval(lines[-1], {"np": np, "model": model}).shape == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"\x89HDF\r\n\x1a\n" + b"\0" * 64, "HDF5"),
-        (b"\x1c\0\0\0TFL3" + b"\0" * 64, "TensorFlow Lite"),
-        (b"PK\x03\x04" + b"\0" * 64, "zip archive"),
-        (b"\x93NUMPY\x01\0" + b"\0" * 64, "array of NumPy"),
-        (b"\x80\x04\x95" + b"\0" * 64, "pickled object"),
-    ],
-)
-def test_files_of_other_kinds_are_recognized(tmp_path: Path, content: bytes, says: str) -> None:
-    """The error says what the file is, and what is read."""
-    path = tmp_path / "model"
-    path.write_bytes(content)
-    with pytest.raises(ModelFileError, match=says) as caught:
-        tf.load(path)
-    assert "SavedModel" in str(caught.value)
+def test_a_model_may_have_no_inputs(tmp_path: Path) -> None:
+    """It is called without values, such as one that only computes from constants."""
+    with tf.Graph().as_default() as graph:
+        tf.sqrt(tf.constant([1.0, 4.0]), name="y")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    with tf.load(path) as model:
+        assert model().tolist() == [1.0, 2.0]
+        assert model.example_source() == "model()"
+        with pytest.raises(TypeError, match="1 arrays are given; the inputs are none"):
+            model(1.0)
+
+
+def test_a_sparse_input_is_given_in_parts(tmp_path: Path) -> None:
+    """The error has the names of the parts, which can be named."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.sparse_placeholder(tf.float32, name="x")
+        dense = tf.sparse.to_dense(x)
+        tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"in": x}, {"out": dense})
+    parts = ["x/indices:0", "x/values:0", "x/shape:0"]
+    with pytest.raises(ModelFileError, match="'in' of the signature's inputs") as caught:
+        tf.load(tmp_path / "m")
+    assert f"inputs={parts}" in str(caught.value)
+    with tf.load(tmp_path / "m", inputs=parts) as model:
+        assert model([[0, 1]], [2.0], [1, 2]).tolist() == [[0.0, 2.0]]
+
+
+def test_shapes_of_unknown_inputs_are_refused(graph_file: str) -> None:
+    """A misspelt name would be left out in silence."""
+    with tf.Model(graph_file) as model, pytest.raises(ValueError, match="'A': the inputs are a, b"):
+        model.shapes_for({"A": [1, 2]})

@@ -126,6 +126,17 @@ def test_mistakes_are_usage_errors(
     assert "Traceback" not in text
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_name_with_a_space_stands_in_quotes(
+    loaded: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, quote: str
+) -> None:
+    """The quotes are no part of it."""
+    file = tmp_path / "a graph.dot"
+
+    assert "bytes" in out(loaded, f"%tfnb export {quote}{file}{quote}", capsys)
+    assert file.read_text().startswith("digraph")
+
+
 def test_help_of_a_subcommand_names_its_options(
     loaded: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

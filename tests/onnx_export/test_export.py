@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from typing import Any
@@ -150,6 +151,39 @@ def test_a_written_file_replaces_an_older_one(graph, tmp_path):
 # -- what is refused
 
 
+def test_a_file_that_cannot_be_written_is_named_before_the_work_begins(graph, tmp_path):
+    """The error has the name that was given, and nothing is left behind."""
+    phases = []
+
+    def phase(text):
+        phases.append(text)
+        return contextlib.nullcontext()
+
+    (tmp_path / "folder.onnx").mkdir()
+    for name, kind in {
+        "missing/m.onnx": tf.errors.NotFoundError,
+        "folder.onnx": tf.errors.FailedPreconditionError,
+    }.items():
+        with pytest.raises(kind) as caught:
+            tf.onnx.export(graph, outputs=["y"], path=tmp_path / name, phase=phase)
+        assert caught.value.message.startswith(f"{tmp_path / name}; ")
+    assert phases == []
+    assert [one.name for one in tmp_path.iterdir()] == ["folder.onnx"]
+
+
+def test_outputs_of_loops_over_tensor_arrays_have_the_shapes_of_the_graph():
+    """The checker of onnx asks for the shape of each output."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 3], name="x")
+        tf.identity(tf.map_fn(lambda row: row * 2.0, x), name="y")
+    model = tf.onnx.export(graph, outputs={"y": "y"})
+
+    onnx.checker.check_model(model, full_check=True)
+    [made] = model.graph.output
+    sizes = [dim.dim_param or dim.dim_value for dim in made.type.tensor_type.shape.dim]
+    assert sizes == ["y_0", 3]
+
+
 def test_refused_nodes_are_listed_and_nothing_is_written(tmp_path):
     """Each with its op and its reason; equal ones are joined."""
     path = tmp_path / "model.onnx"
@@ -248,3 +282,12 @@ def test_tfnb_is_imported_without_onnx():
     """It is imported on first use."""
     code = "import sys, tfnb; tfnb.onnx.export; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_model_is_checked_with_or_without_its_file(graph, tmp_path):
+    """The largest difference of each output, for the message that export returns or its file."""
+    source = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    with tf.load(source) as model:
+        made = tf.onnx.export(model, path=tmp_path / "m.onnx")
+        for one in (made, tmp_path / "m.onnx", str(tmp_path / "m.onnx")):
+            assert tf.onnx.check(one, model)["y"] < 1e-6

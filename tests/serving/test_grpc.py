@@ -50,7 +50,7 @@ def call(half_plus_two: Service) -> Iterator[Callable[[str, Any, Any], Any]]:
 
 def predict_request(value: Any, **spec: Any) -> predict_pb2.PredictRequest:
     """Return a request for one value of x."""
-    request = predict_pb2.PredictRequest(model_spec=model_pb2.ModelSpec(name=NAME, **spec))
+    request = predict_pb2.PredictRequest(model_spec=model_pb2.ModelSpec(**{"name": NAME} | spec))
     request.inputs["x"].CopyFrom(tf.make_tensor_proto(value))
     return request
 
@@ -188,7 +188,8 @@ def _of_shape(*sizes: int) -> predict_pb2.PredictRequest:
     ("request_", "code", "says"),
     [
         (b"\xff\xff\xff", "INVALID_ARGUMENT", "is no PredictRequest"),
-        (predict_pb2.PredictRequest(), "NOT_FOUND", "Servable not found"),
+        (predict_pb2.PredictRequest(), "INVALID_ARGUMENT", "no name specified"),
+        (predict_request(1.0, name="other"), "NOT_FOUND", "Servable not found"),
         (predict_pb2.PredictRequest(model_spec=spec()), "INVALID_ARGUMENT", "required: x"),
         (predict_request([[1]]), "INVALID_ARGUMENT", "takes float32"),
         (predict_request(np.float32([1])), "INVALID_ARGUMENT", r"has shape \(1,\)"),
@@ -244,7 +245,7 @@ def test_clients_that_send_no_message_hold_up_no_other(half_plus_two: Service) -
             assert list(answer.outputs["y"].float_val) == [2.5]
         go.set()
         for one in silent:
-            with pytest.raises(grpc.RpcError, match="Servable not found"):
+            with pytest.raises(grpc.RpcError, match="no name specified"):
                 one.result()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import os
 import threading
 import time
@@ -324,3 +325,10 @@ def test_as_many_steps_run_at_once_as_the_process_has_processors(
     """Those of the machine that the process may not use do not count."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
     assert ServingOptions().num_workers == 3
+
+
+@pytest.mark.parametrize("name", ["timeout_s", "client_timeout_s", "batch_wait_s"])
+def test_a_time_is_a_number(name: str) -> None:
+    """NaN is neither too small nor large enough."""
+    with pytest.raises(ValueError, match=f"{name} is nan"):
+        ServingOptions(**{name: math.nan})

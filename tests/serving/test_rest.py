@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import logging
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ import pytest
 
 import tfnb as tf
 from tests.serving.conftest import Service, serving
+from tfnb.serving import serve
+from tfnb.serving.model_runner import ModelRunner
+from tfnb.serving.served_model import ServedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,19 +169,78 @@ def test_a_model_that_fails_fails_one_request(half_plus_two: Service) -> None:
         ("GET", "/nowhere", 404),
         ("GET", "/v1/models/other", 404),
         ("POST", "/v1/models/other:predict", 404),
-        ("GET", "/v1/models/half_plus_two:predict", 405),
-        ("POST", "/v1/models/half_plus_two", 405),
-        ("PUT", "/v1/models/half_plus_two:predict", 405),
-        ("POST", "/v1/models/half_plus_two:explain", 404),
+        ("GET", "/v1/models/half_plus_two:predict", 400),
+        ("POST", "/v1/models/half_plus_two", 400),
+        ("PUT", "/v1/models/half_plus_two:predict", 400),
+        ("POST", "/v1/models/half_plus_two:explain", 400),
+        ("GET", "/v1/models", 400),
+        ("GET", "/v1/models/half_plus_two/versions/99999999999999999999", 400),
+        ("GET", "/v1/models/half_plus_two/versions/9", 404),
     ],
 )
 def test_other_paths_are_refused(
     half_plus_two: Service, method: str, path: str, status: int
 ) -> None:
-    """The answer is JSON."""
+    """The answer is JSON, with the status that TensorFlow Serving gives."""
     found, answer = half_plus_two.ask(method, path, {} if method != "GET" else None)
     assert found == status
     assert answer["error"]
+
+
+def test_paths_may_have_letters_of_either_case(half_plus_two: Service) -> None:
+    """TensorFlow Serving compares its own words so, and the model's name as it is written."""
+    assert half_plus_two.ask("GET", "/V1/Models/half_plus_two/Metadata")[0] == 200
+    assert half_plus_two.ask("GET", "/v1/models/HALF_plus_two")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (tf.errors.FailedPreconditionError, 400),
+        (tf.errors.CancelledError, 499),
+        (tf.errors.DataLossError, 500),
+        (tf.errors.AbortedError, 409),
+    ],
+)
+def test_the_status_follows_the_error_of_the_model(
+    half_plus_two_path: str, monkeypatch: pytest.MonkeyPatch, code: Any, status: int
+) -> None:
+    """As TensorFlow Serving translates codes."""
+
+    def fail(*_: object) -> None:
+        raise code(None, None, "it failed")
+
+    with serving(half_plus_two_path, "half_plus_two") as service:
+        monkeypatch.setattr(ModelRunner, "run", fail)
+        monkeypatch.setattr(ModelRunner, "run_if_short", fail)
+        answer = service.post("predict", {"instances": [[1.0]]})
+    assert answer == (status, {"error": "it failed"})
+
+
+def test_errors_of_nodes_do_not_tell_where_the_server_read_them(half_plus_two_path: str) -> None:
+    """Clients have no use for places in the program that serves."""
+    operations = ServedModel.read(half_plus_two_path).model.graph.get_operations()
+    assert operations
+    assert all(op.creation_site is None for op in operations)
+
+
+def test_a_model_without_inputs_takes_an_empty_object(
+    graph_file: Callable[[Callable[[], Any]], str],
+) -> None:
+    """The example of an error is such a request."""
+    path = graph_file(lambda: tf.sqrt(tf.constant([4.0]), name="y"))
+    with serving(path, "m") as service:
+        assert service.post("predict", {"inputs": {}}) == (200, {"outputs": [2.0]})
+        status, answer = service.post("predict", {})
+    assert status == 400
+    assert answer["error"].endswith('For example: {"inputs": {}}, for the inputs none')
+
+
+def test_booleans_are_no_numbers(half_plus_two: Service) -> None:
+    """TensorFlow Serving refuses them as well."""
+    status, answer = half_plus_two.post("predict", {"instances": [[True], [2.0]]})
+    assert status == 400
+    assert "is not of expected type: float32" in answer["error"]
 
 
 def test_a_page_of_another_site_gets_nothing(half_plus_two: Service) -> None:
@@ -204,6 +267,19 @@ def test_large_requests_are_refused(half_plus_two: Service) -> None:
     assert half_plus_two.ask("POST", path, few[:9], {"Content-Encoding": "gzip"})[0] == 400
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_body_that_is_not_compressed_as_it_says_is_an_error_of_the_client(
+    half_plus_two: Service, encoding: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is no failure of the server, and the log has no traceback."""
+    path = "/v1/models/half_plus_two:predict"
+    with caplog.at_level(logging.INFO):
+        status, answer = half_plus_two.ask("POST", path, b"x" * 99, {"Content-Encoding": encoding})
+    assert status == 400
+    assert encoding in answer["error"]
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -214,9 +290,14 @@ def test_large_requests_are_refused(half_plus_two: Service) -> None:
         b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n",
     ],
 )
-def test_what_is_no_http_ends_its_connection_only(half_plus_two: Service, data: bytes) -> None:
-    """The server answers the next request."""
-    half_plus_two.raw(data)
+def test_what_is_no_http_ends_its_connection_only(
+    half_plus_two: Service, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer is JSON, the log has no traceback, and the server answers the next request."""
+    with caplog.at_level(logging.INFO):
+        found = half_plus_two.raw(data)
+    assert not found or json.loads(found.partition(b"\r\n\r\n")[2])["error"]
+    assert not caplog.records
     assert half_plus_two.post("predict", {"instances": [[1.0]]})[0] == 200
 
 
@@ -294,3 +375,10 @@ def test_numbers_of_each_type_keep_their_values(
         for key, bad in (("uint8", [256, 0]), ("int32", [1.5, 0]), ("bool", [1, 0])):
             assert service.post("predict", {"inputs": {**given, key: bad}})[0] == 400
         assert service.post("predict", {"inputs": {"int32": [1]}})[0] == 400
+
+
+def test_an_address_where_nothing_can_listen_is_named(half_plus_two_path: str) -> None:
+    """The error has the interface, the address and the reason."""
+    with pytest.raises(OSError, match=r"REST cannot listen at unix:/no/folder: .*No such file"):
+        with serve(half_plus_two_path, rest="unix:/no/folder", grpc=None):
+            pass

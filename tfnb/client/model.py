@@ -7,10 +7,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tfnb.client.model_file import ModelFile, ModelFileError, checkpoint_of, read_model
 from tfnb.client.model_function import ModelFunction
+from tfnb.client.model_path import model_path, saved_model_above
 from tfnb.client.model_session import (
     ModelGraph,
     files_of,
@@ -27,6 +28,7 @@ from tfnb.core.files import file_system
 from tfnb.framework.graph import Graph
 from tfnb.framework.importing.importer import import_graph_def
 from tfnb.framework.tensor import Tensor
+from tfnb.library.training.checkpoint_state import checkpoint_exists
 from tfnb.ops.array.array_ops import placeholder
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from tfnb.core.tensor_shape import TensorShape
 
 EXPORTS = {"tf": ["Model", "load"]}
+
+_META: Final = ".meta"
 
 type_of_names = str | Sequence[str] | Mapping[str, str]
 
@@ -76,7 +80,7 @@ class Model(ModelFunction):
         path: str | os.PathLike[str],
         *,
         checkpoint: str | os.PathLike[str] | None = None,
-        tags: Sequence[str] | None = None,
+        tags: Sequence[str] | str | None = None,
         signature: str | None = None,
         inputs: type_of_names | None = None,
         outputs: type_of_names | None = None,
@@ -86,13 +90,14 @@ class Model(ModelFunction):
         Args:
             path: A file with a GraphDef or MetaGraphDef, the folder of a SavedModel; or a
                 checkpoint, whose graph is in the file ``.meta`` beside it.
-            checkpoint: The prefix or the folder of a checkpoint with the values of variables.
+            checkpoint: The prefix or the folder of a checkpoint with the values of variables. If
+                None, a file ``.meta`` takes the checkpoint beside it that was saved with it.
             tags: Tags of the graph to take from a SavedModel; required if it has several.
             signature: The signature that names inputs and outputs; ``serving_default`` or the only
                 one if None.
             inputs: Keys of the signature or names of tensors; or a mapping of keys of your choice
                 to them. Those of the signature if None; without a signature, the placeholders that
-                the outputs need.
+                the outputs need, which may be none.
             outputs: Likewise. Without a signature, the output that depends on most nodes.
 
         Raises:
@@ -100,12 +105,16 @@ class Model(ModelFunction):
             ModelFileError: It holds no model, or the model lacks a named part.
             OpError: The graph is not valid.
         """
-        self.path = os.fspath(path)
+        self.path = model_path(path)
         self._given = (checkpoint, tags, signature, inputs, outputs)
         own = checkpoint_of(self.path)
         if own is not None and checkpoint is None:
             meta = f"{own}.meta"
             if not os.path.isfile(meta):
+                if (folder := saved_model_above(own)) is not None:
+                    raise ModelFileError(
+                        f"{self.path} has the variables of a SavedModel; give its folder {folder}"
+                    )
                 raise ModelFileError(
                     f"{self.path} is a checkpoint without a graph ({meta}); give the file with the "
                     f"graph: Model(graph, checkpoint={own!r})"
@@ -113,6 +122,8 @@ class Model(ModelFunction):
             model, checkpoint = read_model(meta), own
         else:
             model = read_model(self.path, tags)
+            if checkpoint is None:
+                checkpoint = _checkpoint_beside(model)
         prefix = None if checkpoint is None else os.fspath(checkpoint)
         self._loaded = load_graph(model, prefix)
         self._versions = {
@@ -153,12 +164,18 @@ class Model(ModelFunction):
     ) -> dict[str, ModelTensor]:
         found = {}
         for key, given in names.items():
+            info = None if signature is None else getattr(signature, side).get(given)
+            if info is not None and not info.name:
+                raise ModelFileError(
+                    f"{self.path}: {given!r} of the signature's {side} is no dense tensor. Name "
+                    f"its parts: {_parts_of(info, side)}"
+                )
             try:
                 tensor = self.graph.get_tensor_by_name(tensor_name(given, signature, side))
             except (KeyError, ValueError) as error:
                 raise ModelFileError(f"{self.path} has no tensor {given!r}: {error}") from None
             found[key] = ModelTensor(key, tensor.name, tensor.dtype, tensor.get_shape())
-        if not found:
+        if not found and side == "outputs":
             raise ModelFileError(f"{self.path} has no {side}; name them: {side}=['node:0']")
         return found
 
@@ -169,8 +186,13 @@ class Model(ModelFunction):
             shapes: Key of an input -> its shape, as far as it is known.
 
         Raises:
-            ValueError: The graph does not accept these shapes.
+            ValueError: The graph does not accept these shapes, or has no such input.
         """
+        unknown = [key for key in shapes if key not in self.inputs]
+        if unknown:
+            raise ValueError(
+                f"{', '.join(map(repr, unknown))}: the inputs are {', '.join(self.inputs)}."
+            )
         fed = {}
         with Graph().as_default():
             for key, one in self.inputs.items():
@@ -306,7 +328,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     checkpoint: str | os.PathLike[str] | None = None,
-    tags: Sequence[str] | None = None,
+    tags: Sequence[str] | str | None = None,
     signature: str | None = None,
     inputs: type_of_names | None = None,
     outputs: type_of_names | None = None,
@@ -342,7 +364,7 @@ def load(
 def _reopened(
     path: str,
     checkpoint: str | os.PathLike[str] | None,
-    tags: Sequence[str] | None,
+    tags: Sequence[str] | str | None,
     signature: str | None,
     inputs: type_of_names | None,
     outputs: type_of_names | None,
@@ -356,6 +378,24 @@ def _reopened(
         inputs=inputs,
         outputs=outputs,
     )
+
+
+def _checkpoint_beside(model: ModelFile) -> str | None:
+    """Return the checkpoint that was saved with a MetaGraphDef, if it is there."""
+    if model.kind != "MetaGraphDef" or not model.path.endswith(_META):
+        return None
+    prefix = model.path[: -len(_META)]
+    return prefix if checkpoint_exists(prefix) else None
+
+
+def _parts_of(info: Any, side: str) -> str:
+    """Return the argument that names the tensors of a sparse or composite tensor."""
+    sparse = info.coo_sparse
+    names = [
+        *(sparse.indices_tensor_name, sparse.values_tensor_name, sparse.dense_shape_tensor_name),
+        *(one.name for one in info.composite_tensor.components),
+    ]
+    return f"{side}={[name for name in names if name]}"
 
 
 def _as_mapping(given: type_of_names) -> Mapping[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from dataclasses import dataclass
@@ -10,6 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
+from tfnb.client.model_path import (
+    READABLE,
+    beginning_of,
+    looks_like_text,
+    model_path,
+    not_a_model_folder,
+    other_kind,
+)
 from tfnb.core.files import file_system
 from tfnb.library.saved_model import constants
 from tfnb.library.saved_model.loader import SavedModelLoader, contains_saved_model
@@ -27,22 +36,6 @@ type_of_kind = Literal["GraphDef", "MetaGraphDef", "SavedModel", "checkpoint"]
 # The end of a LevelDB table.
 _TABLE_MARK = bytes.fromhex("57fb808b247547db")
 _FILE_OF_CHECKPOINT = re.compile(r"\.(index|data-\d{5}-of-\d{5})$")
-# The beginning of a pointer file, in place of contents that version control keeps elsewhere.
-_POINTER = b"version https://git-lfs"
-
-
-# How files of other kinds begin; the mark of a FlatBuffer comes after four bytes.
-_OTHER_KINDS = (
-    (0, b"\x89HDF\r\n", "an HDF5 file, as Keras writes it"),
-    (4, b"TFL3", "a model of TensorFlow Lite"),
-    (0, b"PK\x03\x04", "a zip archive"),
-    (0, b"\x93NUMPY", "an array of NumPy"),
-    (0, b"\x80\x02", "a pickled object"),
-    (0, b"\x80\x03", "a pickled object"),
-    (0, b"\x80\x04", "a pickled object"),
-    (0, b"\x80\x05", "a pickled object"),
-)
-READABLE = "a GraphDef or MetaGraphDef (.pb, .pbtxt, .meta), a SavedModel folder, or a checkpoint"
 
 
 class ModelFileError(Exception):
@@ -73,17 +66,21 @@ class ModelFile:
         return {} if self.meta_graph is None else dict(self.meta_graph.signature_def)
 
 
-def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
+def read_model(path: str | os.PathLike[str], tags: Sequence[str] | str | None = None) -> ModelFile:
     """Return the model at a path.
 
     Args:
         path: A file, or the folder of a SavedModel.
-        tags: The tags of the graph to read from a SavedModel; required if it has several.
+        tags: The tags of the graph to read from a SavedModel, or one text with commas between
+            them; required if it has several.
 
     Raises:
         NotFoundError: The file does not exist.
         ModelFileError: It holds no model, or no model with these tags.
     """
+    path = model_path(path)
+    if isinstance(tags, str):
+        tags = [tag for tag in tags.split(",") if tag]
     name = os.path.basename(path)
     if name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT):
         path = os.path.dirname(path) or "."
@@ -91,23 +88,16 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
     if checkpoint is not None:
         raise ModelFileError(
             f"{path} is a checkpoint, which has the values of variables and no graph; give the "
-            f"file with the graph, and --checkpoint {checkpoint}"
+            f"file with the graph, and checkpoint={checkpoint!r} (--checkpoint)"
         )
     if os.path.isdir(path):
         return _saved_model(path, tags)
     if tags is not None:
         raise ModelFileError(f"{path} is no SavedModel folder; leave out the tags")
+    problem = other_kind(path, *beginning_of(path))
+    if problem is not None:
+        raise ModelFileError(problem)
     data = file_system.read_file(path)
-    if data.startswith(_POINTER):
-        raise ModelFileError(
-            f"{path} is a Git LFS pointer, not the file itself; run 'git lfs pull' where it came "
-            "from"
-        )
-    for at, mark, kind in _OTHER_KINDS:
-        if data.startswith(mark, at):
-            raise ModelFileError(f"{path} is {kind}; a model is {READABLE}")
-    if not data.strip():
-        raise ModelFileError(f"{path} is empty ({len(data)} bytes); it holds no model")
     if path.endswith((".meta", ".meta.txt", ".metatxt")):
         meta_graph = _parsed(path, data, meta_graph_pb2.MetaGraphDef())
         if not meta_graph.graph_def.node:
@@ -118,15 +108,15 @@ def read_model(path: str, tags: Sequence[str] | None = None) -> ModelFile:
         if graph_def.node:
             return ModelFile(path, "GraphDef", graph_def)
     except ModelFileError as error:
-        problem = error
+        refusal = error
     else:
-        problem = ModelFileError(f"{path} holds a GraphDef without nodes")
+        refusal = ModelFileError(f"{path} holds a GraphDef without nodes")
     try:  # a MetaGraphDef under another name
         meta_graph = _parsed(path, data, meta_graph_pb2.MetaGraphDef())
     except ModelFileError:
-        raise problem from None
+        raise refusal from None
     if not meta_graph.graph_def.node:
-        raise problem
+        raise refusal
     return ModelFile(path, "MetaGraphDef", meta_graph.graph_def, meta_graph)
 
 
@@ -153,34 +143,35 @@ def checkpoint_of(path: str) -> str | None:
 def _parsed(path: str, data: bytes, message: Any) -> Any:
     """Return a message parsed from its binary form or from text."""
     kind = type(message).__name__
-    is_text = path.endswith((".pbtxt", ".txt", ".metatxt"))
     try:
-        if is_text or _looks_like_text(data):
-            return text_format.Parse(data.decode(), message)
-        message.ParseFromString(data)
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            text_format.Parse(data.decode("utf-16"), message)
+        elif looks_like_text(data):
+            text_format.Parse(data.decode("utf-8-sig"), message)
+        else:
+            message.ParseFromString(data)
     except (DecodeError, text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
-        raise ModelFileError(f"{path} is no {kind}: {error}") from None
+        raise ModelFileError(
+            f"{path} is no {kind}: {str(error).rstrip('.')}. It is cut off, damaged or of another "
+            f"kind; a model is {READABLE}"
+        ) from None
     return message
-
-
-def _looks_like_text(data: bytes) -> bool:
-    """Return whether the beginning is printable; a binary message begins with a small number."""
-    beginning = data[:512]
-    return bool(beginning) and all(byte >= 32 or byte in b"\t\n\r" for byte in beginning)
 
 
 def _saved_model(path: str, tags: Sequence[str] | None) -> ModelFile:
     if not contains_saved_model(path):
-        raise ModelFileError(f"{path} is a folder without {constants.SAVED_MODEL_FILENAME_PB}")
+        raise ModelFileError(not_a_model_folder(path))
     try:
         loader = SavedModelLoader(path)
     except OSError as error:
         raise ModelFileError(str(error)) from None
     sets = [tuple(graph.meta_info_def.tags) for graph in loader.saved_model.meta_graphs]
+    if not sets:
+        raise ModelFileError(f"{path} is a SavedModel without graphs: its saved_model.pb is empty")
     if tags is None:
         if len(sets) != 1:
             raise ModelFileError(
-                f"{path} has {len(sets)} graphs; choose one with --tags: "
+                f"{path} has {len(sets)} graphs; choose one by its tags=[...] (--tags): "
                 + "; ".join(",".join(found) for found in sets)
             )
         tags = sets[0]

@@ -5,11 +5,14 @@ A frame is used by its methods, so that pandas is imported by the caller only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfnb.core import dtypes, errors
+
+_WITHOUT_NAN = "biu"  # Kinds of NumPy's types without a value that stands for a missing one.
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,17 +37,29 @@ def columns_of(
         is_one = one.shape.rank == 1 and len(existing) == 1
         chosen = {key: existing[0] if is_one else list(existing)}
     else:
+        lacking = [key for key in model.inputs if key not in existing]
         raise TypeError(
-            f"The inputs are {', '.join(model.inputs)}, the columns {', '.join(map(str, existing))}"
-            ". Say which belong together: columns={'input': 'column' or ['column', ...]}"
+            f"There is no column {', '.join(map(repr, lacking))}. The inputs are "
+            f"{', '.join(model.inputs)}, the columns {', '.join(map(str, existing))}. Say which "
+            "belong together: columns={'input': 'column' or ['column', ...]}"
         )
+    chosen = {key: _one_or_several(names) for key, names in chosen.items()}
     for names in chosen.values():
-        missing = [
-            name for name in ([names] if isinstance(names, str) else names) if name not in existing
-        ]
-        if missing:
-            raise TypeError(f"There is no column {', '.join(map(repr, missing))}.")
-    return {key: names if isinstance(names, str) else list(names) for key, names in chosen.items()}
+        for name in names if isinstance(names, list) else [names]:
+            count = sum(1 for one in existing if one == name)
+            if count == 0:
+                raise TypeError(
+                    f"There is no column {name!r}; there are: {', '.join(map(repr, existing))}."
+                )
+            if count > 1:
+                raise TypeError(f"{count} columns have the name {name!r}; rename all but one.")
+    return chosen
+
+
+def _one_or_several(names: Any) -> Any:
+    """Return the name of a column, or a list of names; a tuple is one name of several levels."""
+    is_several = isinstance(names, Iterable) and not isinstance(names, str | bytes | tuple)
+    return list(names) if is_several else names
 
 
 def check_types(model: ArrayFunction, types: Any, chosen: Mapping[str, Any]) -> None:
@@ -55,19 +70,29 @@ def check_types(model: ArrayFunction, types: Any, chosen: Mapping[str, Any]) -> 
     """
     for key, names in chosen.items():
         wanted = model.inputs[key].dtype
-        for name in [names] if isinstance(names, str) else names:
+        for name in names if isinstance(names, list) else [names]:
             found = types[name]
             if wanted == dtypes.string:
                 fits = _may_be_text(found)
             else:
-                fits = isinstance(found, np.dtype) and np.can_cast(
-                    found, wanted.as_numpy_dtype, "same_kind"
+                array_type = _array_type(found)
+                fits = array_type is not None and np.can_cast(
+                    array_type, wanted.as_numpy_dtype, "same_kind"
                 )
             if not fits:
                 raise TypeError(
                     f"Column {name!r} has type {found}; the input {key} is {wanted.name}. Convert "
                     f"it: frame.astype({{{name!r}: {wanted.name!r}}})"
                 )
+
+
+def _array_type(dtype: Any) -> np.dtype[Any] | None:
+    """Return NumPy's type of a column's values; None for dates, texts and mixed objects.
+
+    Types of pandas for numbers with missing values, Arrow's and sparse ones name it.
+    """
+    named = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+    return named if isinstance(named, np.dtype) and named.kind in "biufc" else None
 
 
 def _may_be_text(dtype: Any) -> bool:
@@ -77,18 +102,24 @@ def _may_be_text(dtype: Any) -> bool:
     return dtype.name == "category" or issubclass(dtype.type, (str, bytes))
 
 
-def values_of(frame: Any, columns: str | list[str], wanted: ModelTensor) -> Any:
+def values_of(frame: Any, columns: Any, wanted: ModelTensor) -> Any:
     """Return the values of an input.
 
     Raises:
-        InvalidArgumentError: A string is missing.
+        InvalidArgumentError: A value is missing, and the input has no NaN.
     """
     part = frame[columns]
-    if wanted.dtype == dtypes.string and (missing := part.isna().to_numpy()).any():
-        names = [columns] if isinstance(columns, str) else columns
-        lacking = [name for name, one in zip(names, np.atleast_2d(missing.T)) if one.any()]
-        raise errors.invalid_argument(
-            f"Strings are missing in {', '.join(map(repr, lacking))}; the input {wanted.key} needs "
-            f"all. Fill them: frame.fillna({dict.fromkeys(lacking, '')})"
-        )
-    return np.asarray(part.to_numpy(), wanted.dtype.as_numpy_dtype)
+    to_type = wanted.dtype.as_numpy_dtype
+    names = columns if isinstance(columns, list) else [columns]
+    is_text = wanted.dtype == dtypes.string
+    if is_text or np.dtype(to_type).kind in _WITHOUT_NAN:
+        if (missing := part.isna().to_numpy()).any():
+            lacking = [name for name, one in zip(names, np.atleast_2d(missing.T)) if one.any()]
+            raise errors.invalid_argument(
+                f"{'Strings' if is_text else 'Values'} are missing in "
+                f"{', '.join(map(repr, lacking))}; the input {wanted.key} needs all. Fill them: "
+                f"frame.fillna({dict.fromkeys(lacking, '' if is_text else 0)})"
+            )
+    elif not all(isinstance(frame.dtypes[name], np.dtype) for name in names):
+        return np.asarray(part.to_numpy(dtype=np.float64, na_value=np.nan), to_type)
+    return np.asarray(part.to_numpy(), to_type)

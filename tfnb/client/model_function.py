@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 # Kinds of NumPy's types that have an order of safe conversions.
 _NUMBERS = "biufc"
+_DATES = "mM"
 _CALL_OF_NO_NAME = "model"
+# What a run raises for a value that is no array of the input's type and shape.
+_REFUSALS = (TypeError, ValueError, OverflowError, NotImplementedError, errors.InternalError)
 
 
 class ModelFunction:
@@ -62,7 +65,7 @@ class ModelFunction:
 
     # -- running
 
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the model once.
 
         Args:
@@ -128,6 +131,8 @@ class ModelFunction:
             TypeError: An input or a column is missing, or has a type that does not fit.
             InvalidArgumentError: The model does not return one row for each.
         """
+        if not isinstance(batch_size, int | np.integer | None):
+            raise TypeError(f"batch_size is a number of rows, an int, not {batch_size!r}.")
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; a batch has at least one row.")
         if hasattr(data, "columns") and hasattr(data, "iloc"):
@@ -175,17 +180,16 @@ class ModelFunction:
         if not named and len(arrays) == len(inputs):
             return list(arrays)
         keys = list(inputs)
+        listed = ", ".join(keys) or "none"
         if len(arrays) > len(keys):
             raise TypeError(
-                f"{len(arrays)} arrays for the inputs {', '.join(keys)}. {self._advice()}"
+                f"{len(arrays)} arrays are given; the inputs are {listed}. {self._advice()}"
             )
         found = dict(zip(keys, arrays))
         for key, value in named.items():
             if key in found or key not in inputs:
                 problem = "is given twice" if key in found else "is not an input"
-                raise TypeError(
-                    f"{key!r} {problem}; the inputs are {', '.join(keys)}. {self._advice()}"
-                )
+                raise TypeError(f"{key!r} {problem}; the inputs are {listed}. {self._advice()}")
             found[key] = value
         if len(found) != len(keys):
             missing = [f"{key} ({inputs[key]})" for key in keys if key not in found]
@@ -199,8 +203,12 @@ class ModelFunction:
             run = self._prepare(self)
         try:
             results: list[Any] = run(*values)
-        except (TypeError, ValueError, errors.InternalError) as error:
+        except _REFUSALS as error:
             self._explain(values, error)
+            raise
+        except errors.FailedPreconditionError as error:
+            if error.mistake is errors.Mistake.NOT_INITIALIZED:
+                error.add_note("A model gets its values by tfnb.load(path, checkpoint=prefix).")
             raise
         return results
 
@@ -209,7 +217,7 @@ class ModelFunction:
         for one, value in zip(self.inputs.values(), values):
             if _fits(one, value):
                 continue
-            is_type = value is None or isinstance(error, errors.InternalError | TypeError)
+            is_type = value is None or not isinstance(error, ValueError | OverflowError)
             kind = TypeError if is_type else ValueError
             raise kind(self._refusal(one.key, value, str(error))) from None
 
@@ -298,13 +306,16 @@ def _type_if_lossy(value: Any, wanted: np.dtype[Any]) -> np.dtype[Any] | None:
         array = np.asarray(value)
     except (TypeError, ValueError):
         return None  # the run fails, and the error names the input
-    return array.dtype if array.size and array.dtype.kind in _NUMBERS else None
+    lossy = _NUMBERS + "SU" if wanted.kind == "b" else _NUMBERS
+    return array.dtype if array.size and array.dtype.kind in lossy else None
 
 
 def _may_become(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     """Return whether values of a type may be fed: float64 as float32, but not as int32."""
     if wanted.kind == "O":
         return found.kind in "OSU"
+    if found.kind in _DATES or (wanted.kind == "b" and found.kind in "SU"):
+        return False
     return found.kind not in "biufcSU" or np.can_cast(found, wanted, "same_kind")
 
 
@@ -315,7 +326,7 @@ def _fits(one: ModelTensor, value: Any) -> bool:
             is_text = all(isinstance(item, str | bytes | bytearray) for item in array.flat)
             return is_text and one.shape.is_compatible_with(array.shape)
         np.asarray(value, one.dtype.as_numpy_dtype)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, NotImplementedError):
         return False
     return bool(one.shape.is_compatible_with(array.shape))
 
@@ -329,6 +340,8 @@ def _described(value: Any) -> str:
         return f"one {type(value).__name__}"
     try:
         array = np.asarray(value)
+    except NotImplementedError:  # a tensor of a graph
+        return f"a {type(value).__name__}, which is no array"
     except (TypeError, ValueError):
         return f"a {type(value).__name__} whose rows differ in length"
     return f"a {type(value).__name__} {array.dtype.name} {array.shape}"

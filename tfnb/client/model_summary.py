@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tfnb.client.model_file import ModelFile, checkpoint_of, read_model
+from tfnb.client.model_path import model_path
 from tfnb.client.session.session import BaseSession
 from tfnb.core import dtypes, op_registry
 from tfnb.core.op_registry import has_trait
@@ -237,6 +238,7 @@ def describe_path(path: str, tags: Sequence[str] | None = None) -> dict[str, Any
         NotFoundError: The file does not exist.
         ModelFileError: It holds no model.
     """
+    path = model_path(path)
     checkpoint = checkpoint_of(path)
     return describe(read_model(path, tags)) if checkpoint is None else _of_checkpoint(checkpoint)
 

@@ -6,10 +6,13 @@ import shlex
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import argument, magic_arguments
+from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+_QUOTES = "'\""
 
 F = TypeVar("F", bound="Callable[..., None]")
 
@@ -61,4 +64,11 @@ def parse(method: Callable[..., None], line: str) -> Any:
     if asks_for_help(words):
         print_help(method)
         raise HelpShown
-    return parse_argstring(method, line)  # type: ignore[no-untyped-call]
+    # IPython keeps quotes around a word, and backslashes, which shlex does not.
+    parser: Any = method.parser  # type: ignore[attr-defined]
+    return parser.parse_args([_unquoted(word) for word in arg_split(line)])
+
+
+def _unquoted(word: str) -> str:
+    is_quoted = len(word) > 1 and word[0] == word[-1] and word[0] in _QUOTES
+    return word[1:-1] if is_quoted else word

@@ -89,13 +89,13 @@ def _with_wide_outputs(model: str | bytes, names: set[str]) -> bytes:
     return found
 
 
-def check(path: str | os.PathLike[str], model: Model, *, seed: int = 0) -> dict[str, float]:
-    """Run a model and the ONNX file made of it on example inputs.
+def check(path: Any, model: Model, *, seed: int = 0) -> dict[str, float]:
+    """Run a model and the ONNX model made of it on example inputs.
 
     Needs ``onnxruntime``.
 
     Args:
-        path: The ONNX file.
+        path: The path of the ONNX file, or the ``onnx.ModelProto``.
         model: The model.
         seed: The seed of the example inputs.
 
@@ -109,7 +109,8 @@ def check(path: str | os.PathLike[str], model: Model, *, seed: int = 0) -> dict[
     import_onnx("onnxruntime")
     feeds = example_inputs(model.inputs, seed)
     wanted = model.run([feeds[key] for key in model.inputs])
-    got = run_in_onnxruntime(os.fspath(path), feeds)
+    is_path = isinstance(path, str | os.PathLike)
+    got = run_in_onnxruntime(os.fspath(path) if is_path else path, feeds)
     return {
         key: difference(np.asarray(one), np.asarray(other), key)
         for key, one, other in zip(model.outputs, wanted, got.values())

@@ -15,7 +15,7 @@ from tfnb.framework.tensor import Tensor
 from tfnb.onnx_export.families import all_families
 from tfnb.onnx_export.frozen_graph import freeze
 from tfnb.onnx_export.layout import remove_transposes
-from tfnb.onnx_export.model_proto import model_proto, write_model
+from tfnb.onnx_export.model_proto import check_writable, model_proto, write_model
 from tfnb.onnx_export.onnx_import import import_onnx
 from tfnb.onnx_export.program_writer import ProgramWriter
 from tfnb.onnx_export.static_values import StaticValues
@@ -68,6 +68,7 @@ def export(
             nothing is written.
         InvalidArgumentError: The arguments do not fit the graph.
         UnimplementedError: ``onnx`` is not installed.
+        OpError: The file cannot be written.
     """
     import_onnx()
     if opset not in OPSETS:
@@ -75,6 +76,8 @@ def export(
             f"opset={opset}: the opset must be from {OPSETS[0]} to {OPSETS[-1]}."
         )
     enter = phase or (lambda _: nullcontext())
+    if path is not None:
+        check_writable(os.fspath(path))
     if isinstance(source, Model):
         model = source
         given = _named(model.graph, inputs, {k: v.name for k, v in model.inputs.items()})
@@ -223,9 +226,17 @@ def _written(
     ):
         made.body.nodes.append(OnnxNode("Identity", [name], [end]))
         made.kinds[end] = Kind(tensor.dtype.base_dtype)
-        made.shapes[end] = retval_shapes.get(number, tensor.get_shape())
+        made.shapes[end] = _both(retval_shapes.get(number), tensor.get_shape())
     made.body.outputs = ends
     return model_proto(made)
+
+
+def _both(found: TensorShape | None, known: TensorShape) -> TensorShape:
+    """Return what is known of a shape; what the frozen program says counts more than the graph."""
+    if found is None:
+        return known
+    # A tensor array forgets the shape that the graph's Python object has.
+    return found.merge_with(known) if found.is_compatible_with(known) else found
 
 
 def _shapes_of_results(program: Any, values: StaticValues) -> dict[int, TensorShape]:

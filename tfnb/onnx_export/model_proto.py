@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tfnb.core import dtypes
+from tfnb.core.files import file_system
 from tfnb.core.process.package_version import __version__
 from tfnb.onnx_export.onnx_import import import_onnx
 from tfnb.onnx_export.writing.converters import onnx_type
@@ -92,15 +94,35 @@ def write_model(model: Any, path: str, largest: int = LARGEST_FILE) -> None:
       model: the ``onnx.ModelProto``.
       path: the file. Large constants go to the file ``.data`` beside it.
       largest: bytes of constants above which they are large.
+
+    Raises:
+      OpError: it cannot be written.
     """
     onnx = import_onnx()
     size = sum(len(one.raw_data) for one in model.graph.initializer)
-    place = os.path.dirname(path) or "."
-    name = os.path.basename(path)
+    place, name = os.path.split(path)
+    place = place or "."
+    with file_system.translating_errors(path):
+        _write(onnx, model, place, name, size > largest)
+
+
+def check_writable(path: str) -> None:
+    """Check that a file can be written, before the work is done.
+
+    Raises:
+      OpError: its folder does not exist or may not be written, or a folder has its name.
+    """
+    with file_system.translating_errors(path):
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "", path)
+        os.rmdir(tempfile.mkdtemp(prefix=".tfnb-", dir=os.path.dirname(path) or "."))
+
+
+def _write(onnx: Any, model: Any, place: str, name: str, is_large: bool) -> None:
     folder = tempfile.mkdtemp(prefix=".tfnb-", dir=place)
     try:
         inside = os.path.join(folder, name)
-        if size > largest:
+        if is_large:
             onnx.save_model(
                 model,
                 inside,

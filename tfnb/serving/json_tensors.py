@@ -106,9 +106,9 @@ def predict_call(body: bytes, find: Callable[[str], ModelFunction]) -> PredictCa
 
 
 def _example_of(function: ModelFunction) -> str:
-    keys = ", ".join(f"{key}: {one}" for key, one in function.inputs.items())
-    form = "[...]" if len(function.inputs) == 1 else '{"' + '": [...], "'.join(function.inputs)
-    form = form if len(function.inputs) == 1 else f'{form}": [...]}}'
+    keys = ", ".join(f"{key}: {one}" for key, one in function.inputs.items()) or "none"
+    named = ", ".join(f'"{key}": [...]' for key in function.inputs)
+    form = "[...]" if len(function.inputs) == 1 else f"{{{named}}}"
     return f'For example: {{"inputs": {form}}}, for the inputs {keys}'
 
 
@@ -163,8 +163,7 @@ def _array(value: Any, one: ModelTensor) -> Any:
     try:
         if one.dtype == dtypes.string:
             return _array_of_text(value, one)
-        # NumPy would give each number the size of the longest text.
-        array = np.empty(1, object) if _holds_text(value) else np.asarray(value)
+        array = np.empty(1, object) if _is_mixed(value) else np.asarray(value)
         if array.dtype == object and all(type(item) in (int, float) for item in array.flat):
             array = array.astype(np.float64)  # integers beyond 64 bits
     except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error) as error:
@@ -183,12 +182,15 @@ def _array(value: Any, one: ModelTensor) -> Any:
     return _converted(array, wanted, value, one)
 
 
-def _holds_text(value: Any) -> bool:
-    """Return whether nested lists hold a text where NumPy looks for numbers."""
+def _is_mixed(value: Any) -> bool:
+    """Return whether nested lists hold a text, or numbers and booleans.
+
+    NumPy would give each number the size of the longest text, and make booleans numbers.
+    """
     level = [value]
     while True:
         kinds = set(map(type, level))
-        if str in kinds:
+        if str in kinds or (bool in kinds and len(kinds) > 1):
             return True
         if kinds != {list}:  # numbers, or lists that are ragged
             return False

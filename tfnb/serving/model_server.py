@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ssl
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,7 +123,10 @@ class ModelServer:
         else:
             host, _, port = address.rpartition(":")
             site = web.TCPSite(self._rest_runner, host.strip("[]"), int(port), ssl_context=tls)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            raise OSError(_not_free("REST", address, "--rest-port", error)) from None
         self.rest_address = address
         if not address.startswith(UNIX):
             port = str(self._rest_runner.addresses[0][1])
@@ -156,7 +160,7 @@ class ModelServer:
                 credentials = grpc.ssl_server_credentials([pair])
                 port = self._grpc_server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            raise OSError(f"gRPC cannot listen at {address}: {error}") from None
+            raise OSError(_not_free("gRPC", address, "--port", error)) from None
         self._grpc_server.start()
         is_socket = address.startswith(UNIX)
         self.grpc_address = address if is_socket else f"{address.rpartition(':')[0]}:{port}"
@@ -189,6 +193,16 @@ def import_web() -> Any:
             "A model's service needs aiohttp, which is not installed: pip install 'tfnb[serve]'"
         ) from error
     return web
+
+
+def _not_free(interface: str, address: str, option: str, error: Exception) -> str:
+    why = "another program listens there"
+    if getattr(error, "errno", None) not in (None, errno.EADDRINUSE):
+        why = str(error)
+    return (
+        f"{interface} cannot listen at {address}: {why}. Choose another port ({option} 0: a free "
+        "one)"
+    )
 
 
 def _is_local(address: str) -> bool:

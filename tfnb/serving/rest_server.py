@@ -6,6 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from tfnb.serving.rest_service import malformed
 
 if TYPE_CHECKING:
     from tfnb.serving.rest_service import RestService
@@ -16,6 +19,30 @@ _KEEP_ALIVE_S = 75.0
 _READ_BYTES = 2**20
 
 
+class _Connection(web.RequestHandler):
+    """A connection whose client may send anything: that is answered in JSON, not logged."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Return the answer to what is no request, or to a request that failed in the server."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("A part of the answer was sent already.")
+        if status >= 500:
+            self.log_exception("A request from %s failed", request.remote, exc_info=exc)
+            return malformed(None, status)
+        return malformed(message, status)
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """Log an error of the server, but none of a client."""
+        if not isinstance(kw.get("exc_info"), HttpProcessingError | web.RequestPayloadError):
+            super().log_exception(*args, **kw)
+
+
 class RestServer(web.Server):
     """A server with limits of connections, and of the time in which a first request arrives.
 
@@ -23,15 +50,19 @@ class RestServer(web.Server):
     """
 
     def __init__(self, service: RestService, options: ServingOptions) -> None:
-        super().__init__(
-            service.answer,
-            request_factory=self._new_request,
-            keepalive_timeout=_KEEP_ALIVE_S,
-            access_log=None,
-            read_bufsize=_READ_BYTES,
-        )
+        super().__init__(service.answer, request_factory=self._new_request)
         self._options = options
         self._silent: dict[Any, asyncio.TimerHandle] = {}
+
+    def __call__(self) -> web.RequestHandler:
+        """Return the protocol of a new connection."""
+        return _Connection(
+            self,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=_KEEP_ALIVE_S,
+            access_log=None,  # type: ignore[arg-type]  # as aiohttp documents it
+            read_bufsize=_READ_BYTES,
+        )
 
     def connection_made(self, handler: Any, transport: asyncio.Transport) -> None:
         """Begin a connection, or refuse it."""

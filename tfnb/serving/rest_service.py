@@ -33,12 +33,17 @@ if TYPE_CHECKING:
     from tfnb.serving.request_log import RequestLog
     from tfnb.serving.serving_options import ServingOptions
 
+# TensorFlow Serving's paths; letters of either case.
+_API = re.compile(r"/v1/.*", re.IGNORECASE | re.DOTALL)
 _PATH = re.compile(
-    r"/v1/models/(?P<name>[^/:]+)"
-    r"(?:/versions/(?P<version>\d{1,18})|/labels/(?P<label>[^/:]+))?"
-    r"(?::(?P<verb>predict|classify|regress)|/(?P<metadata>metadata))?/?"
+    r"/v1/models(?:/(?P<name>[^/:]+))?"
+    r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+    r"(?::(?P<verb>predict|classify|regress)|/(?P<metadata>metadata))?/?",
+    re.IGNORECASE,
 )
+_MAX_VERSION, _MAX_DIGITS = 2**63 - 1, 19
 _STATUS = {
+    errors.CANCELLED: 499,
     errors.INVALID_ARGUMENT: 400,
     errors.OUT_OF_RANGE: 400,
     errors.UNAUTHENTICATED: 401,
@@ -46,7 +51,7 @@ _STATUS = {
     errors.NOT_FOUND: 404,
     errors.ABORTED: 409,
     errors.ALREADY_EXISTS: 409,
-    errors.FAILED_PRECONDITION: 412,
+    errors.FAILED_PRECONDITION: 400,
     errors.RESOURCE_EXHAUSTED: 429,
     errors.UNIMPLEMENTED: 501,
     errors.UNAVAILABLE: 503,
@@ -107,28 +112,36 @@ class RestService:
             return web.Response(text=self._page(), content_type="text/html")
         if path in ("/healthz", "/health") and is_get:
             return _json(self._log.state())
+        if _API.fullmatch(path) is None:
+            return _error(404, f"Nothing is at {path}; a model is at /v1/models/NAME.")
         found = _PATH.fullmatch(path)
-        if found is None:
-            return _error(404, f"Malformed request: {request.method} {path}")
-        if (found["verb"] is None) != is_get or request.method not in ("GET", "HEAD", "POST"):
-            wanted = "GET" if found["verb"] is None else "POST"
-            response = _error(405, f"{path} takes {wanted}, not {request.method}.")
-            response.headers["Allow"] = wanted
-            return response
+        fits = found is not None and (request.method == "POST" if found["verb"] else is_get)
+        if found is None or not fits:
+            return _error(400, f"Malformed request: {request.method} {path}")
+        if found["name"] is None:
+            return _error(400, "Missing model name in request.")
         spec = ModelSpec(name=found["name"])
         if found["version"] is not None:
+            if len(found["version"]) > _MAX_DIGITS or int(found["version"]) > _MAX_VERSION:
+                return _error(400, f"Failed to convert version: {found['version']} to numeric.")
             spec.version.value = int(found["version"])
         if found["label"] is not None:
             spec.version_label = found["label"]
-        with self._log.request(f"REST {found['verb'] or found['metadata'] or 'status'}"):
+        verb = (found["verb"] or "").lower()
+        what = verb or ("metadata" if found["metadata"] else "status")
+        with self._log.request(f"REST {what}"):
             self._served.check_asked_for(spec)
-            if found["verb"] is None:
+            if not verb:
                 return _json(self._metadata() if found["metadata"] else self._status())
             body = await self._body(request)
             if body is None:
                 return self._too_large()
-            verb = {"predict": self._predict, "classify": self._classify, "regress": self._regress}
-            return await verb[found["verb"]](body)
+            answers = {
+                "predict": self._predict,
+                "classify": self._classify,
+                "regress": self._regress,
+            }
+            return await answers[verb](body)
 
     async def _body(self, request: web.BaseRequest) -> bytes | None:
         """Return the body; None if it is too large.
@@ -151,6 +164,8 @@ class RestService:
             raise errors.cancelled("The client went away before its request had arrived.") from None
         except HttpProcessingError as error:
             raise errors.invalid_argument(f"The body is not valid: {error.message}") from None
+        except web.RequestPayloadError as error:
+            raise errors.invalid_argument(f"The body is not valid: {_one_line(error)}") from None
         except TimeoutError:
             raise errors.deadline_exceeded(
                 f"The request did not arrive within {self._options.client_timeout_s:g} s."
@@ -294,6 +309,18 @@ def _host_of(request: web.BaseRequest) -> str:
     """Return the host that a request names, without its port."""
     host = request.headers.get("Host", "localhost")
     return host.rpartition(":")[0] if re.search(r":\d*$", host) else host
+
+
+def malformed(message: str | None, status: int = 400) -> web.Response:
+    """Return the answer to what is no request over HTTP, after which the connection ends."""
+    text = "The request is not valid:" if status < 500 else "The server failed."
+    response = _error(status, f"{text} {_one_line(message or '')}".rstrip())
+    response.force_close()
+    return response
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())
 
 
 def _error(status: int, message: str) -> web.Response:

@@ -66,6 +66,8 @@ class ServedModel:
         versions = _versions_in(path)
         version = max(versions, default=1)
         model = Model(versions.get(version, path), **options)
+        for op in model.graph.get_operations():
+            op.site = op.site[:1]  # clients have no use for the line that read the file
         return cls(model, name or _name_of(path), version)
 
     def open(self, timeout_s: float) -> None:
@@ -83,8 +85,12 @@ class ServedModel:
 
         Raises:
             NotFoundError: The request is for another model or version.
-            InvalidArgumentError: It is for a version by a label.
+            InvalidArgumentError: It names no model, or a version by a label.
         """
+        if not spec.name:
+            raise errors.invalid_argument(
+                f"ModelSpec has no name specified. This server has the model {self.name!r}."
+            )
         if spec.name != self.name:
             raise errors.not_found(
                 f"Servable not found for request: Latest({spec.name}). This server has the model "

@@ -42,7 +42,7 @@ class ServingOptions:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be 1 or more.")
         for name in ("timeout_s", "client_timeout_s"):
-            if getattr(self, name) <= 0:
+            if not getattr(self, name) > 0:  # nor NaN
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be more than 0.")
-        if self.batch_wait_s < 0:
+        if not self.batch_wait_s >= 0:
             raise ValueError(f"batch_wait_s is {self.batch_wait_s}; it cannot be negative.")

@@ -89,6 +89,21 @@ def test_what_cannot_be_converted_is_listed(
     assert not target.exists()
 
 
+def test_a_graph_with_variables_needs_a_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names the option."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [], name="x")
+        tf.multiply(x, tf.get_variable("w", initializer=1.0), name="y")
+        source = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    target = tmp_path / "m.onnx"
+
+    assert main(["convert", str(source), str(target), "--outputs", "y"]) == FAILED
+    assert "--checkpoint PREFIX" in capsys.readouterr().err
+    assert not target.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -14,6 +14,7 @@ import gc
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,3 +207,23 @@ def test_a_copy_that_is_closed_closes_the_session() -> None:
         copy.copy(session).close()
         with pytest.raises(RuntimeError, match="closed Session"):
             session.run(one)
+
+
+@pytest.mark.parametrize("is_exiting", [True, False])
+def test_a_session_that_cannot_be_closed_warns_unless_python_exits(
+    monkeypatch: pytest.MonkeyPatch, is_exiting: bool
+) -> None:
+    """Modules lose their names while the interpreter exits, which is no news for the user."""
+    session = tf.Session(graph=tf.Graph())
+
+    def fail() -> None:
+        raise NameError("name 'open' is not defined")
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with monkeypatch.context() as patches:
+            patches.setattr(session, "close", fail)
+            session.__del__(lambda: is_exiting)
+    session.close()
+    text = "Closing a forgotten session failed: name 'open' is not defined"
+    assert [str(one.message) for one in caught] == ([] if is_exiting else [text])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from google.protobuf import descriptor_pool, message_factory
 
 import tfnb as tf
-from tfnb.notebook.views.targets import TargetError, find_signature, find_target
-from tfnb.proto import graph_pb2, saved_model_pb2
+from tfnb.notebook.views.targets import TargetError, find_signature, find_target, nodes_of
+from tfnb.proto import graph_pb2, meta_graph_pb2, saved_model_pb2
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +64,29 @@ def test_a_file_without_a_graph_says_so(tmp_path: Path, content: bytes) -> None:
 
     with pytest.raises(TargetError, match="holds no GraphDef"):
         find_target(file).scene()
+
+
+@pytest.mark.parametrize("kind", [graph_pb2.GraphDef, meta_graph_pb2.MetaGraphDef])
+def test_a_message_is_a_graph(kind: Any) -> None:
+    """Also one of another package, such as TensorFlow's, and one with ops that are not known."""
+    message = kind()
+    nodes = message.node if kind is graph_pb2.GraphDef else message.graph_def.node
+    nodes.add(name="a", op="OpOfStrangers")
+    nodes.add(name="b", op="Identity", input=["a"])
+    pool = descriptor_pool.DescriptorPool()
+    for file in _files_of(kind.DESCRIPTOR.file):
+        pool.AddSerializedFile(file.serialized_pb)
+    other = message_factory.GetMessageClass(pool.FindMessageTypeByName(kind.DESCRIPTOR.full_name))
+    for one in (message, other.FromString(message.SerializeToString())):
+        assert [node.name for node in find_target(one).scene().nodes] == ["a", "b"]
+        assert [node.op for node in nodes_of(one, {})] == ["OpOfStrangers", "Identity"]
+    assert not find_target(kind()).scene().nodes
+
+
+def _files_of(file: Any) -> list[Any]:
+    """Return a file of messages behind those that it imports."""
+    found = [one for imported in file.dependencies for one in _files_of(imported)]
+    return [*found, file]
 
 
 def test_an_object_without_a_graph_says_what_would_do() -> None:

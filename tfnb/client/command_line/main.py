@@ -253,6 +253,9 @@ def _failed(options: argparse.Namespace, error: Exception, code: int) -> int:
     if options.traceback:
         traceback.print_exc()
     text = error.message if isinstance(error, errors.OpError) else str(error)
+    is_unset = isinstance(error, errors.OpError) and error.mistake is errors.Mistake.NOT_INITIALIZED
+    if is_unset and getattr(options, "checkpoint", "") is None:
+        text += "\nA checkpoint is given with --checkpoint PREFIX."
     print(f"tfnb: error: {terminal_text(text)}", file=sys.stderr)
     return code
 

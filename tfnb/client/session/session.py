@@ -16,6 +16,7 @@ look at the graph again: ops added since are sent with the next new run.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from contextlib import suppress
@@ -559,7 +560,8 @@ class BaseSession:
         self._num_objects += 1
         return copied
 
-    def __del__(self) -> None:
+    # Bound here, because names of modules are cleared while the interpreter exits.
+    def __del__(self, is_exiting: Callable[[], bool] = sys.is_finalizing) -> None:
         self._num_objects -= 1
         # Errors while the interpreter exits, or of a half-built session, do not help the user.
         if self._num_objects <= 0 and not getattr(self, "is_closed", True):
@@ -569,10 +571,8 @@ class BaseSession:
                 else:
                     self.detach()
             except Exception as error:
-                try:  # noqa: SIM105 - contextlib may be gone, too
+                if not is_exiting():
                     warnings.warn(f"Closing a forgotten session failed: {error}", stacklevel=1)
-                except AttributeError:
-                    pass  # Python ends, and has cleared the names of this module
 
 
 class Session(BaseSession):

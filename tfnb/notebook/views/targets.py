@@ -1,6 +1,7 @@
 """Resolves a view's target: finds the graph, the session and the signature that a user means.
 
-A target may be an object (graph, session, tensor, operation, variable, path), or a text: the name
+A target may be an object (graph, session, tensor, operation, variable, path, or a message with a
+graph), or a text: the name
 of such an object in the notebook, a file with a graph, or the name of a node or a scope.
 """
 
@@ -46,19 +47,25 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A graph or a file, and the selected node or scope in it."""
+    """A graph, a file or a message, and the selected node or scope in it."""
 
     graph: Graph | None
     file: Path | None = None
+    message: Any = None
     selected: str = ""
     session: BaseSession | None = None
 
+    def graph_def(self) -> Any:
+        """Return the GraphDef of a file or a message; None for a graph."""
+        return self.message if self.file is None else _read_graph_def(self.file)
+
     def scene(self) -> Scene:
         """Return the scene of the whole graph."""
-        if self.file is not None:
-            graph_def = _read_graph_def(self.file)
+        graph_def = self.graph_def()
+        if graph_def is not None:
+            title = "graph" if self.file is None else self.file.name
             with without_collector(len(graph_def.node)):
-                return build_scene(describe_file(graph_def), title=self.file.name)
+                return build_scene(describe_file(graph_def), title=title)
         assert self.graph is not None
         with without_collector(self.graph.version):
             placements, passes = _runtime_notes(self.graph)
@@ -96,7 +103,7 @@ def find_target(target: Any = None, namespace: Mapping[str, Any] | None = None) 
     if found is None:
         raise TargetError(
             f"A {type(target).__name__} has no graph to show; give a Graph, Session, Tensor, "
-            "Operation or the path of a file with a graph."
+            "Operation, GraphDef or the path of a file with a graph."
         )
     return found
 
@@ -108,8 +115,9 @@ def nodes_of(target: Any, namespace: Mapping[str, Any]) -> list[NodeDef]:
       TargetError: there is no such graph.
     """
     found = find_target(target, namespace)
-    if found.file is not None:
-        return list(_read_graph_def(found.file).node)
+    graph_def = found.graph_def()
+    if graph_def is not None:
+        return list(graph_def.node)
     assert found.graph is not None
     return list(found.graph.as_graph_def().node)
 
@@ -153,6 +161,18 @@ def _graph_of(value: Any) -> Target | None:
     op = getattr(value, "op", None)  # variables, IndexedSlices
     if isinstance(op, Operation):
         return Target(op.graph, selected=op.name)
+    return _of_message(value)
+
+
+def _of_message(value: Any) -> Target | None:
+    """Return the graph of a GraphDef, MetaGraphDef or SavedModel, of this package or another."""
+    from tfnb.proto import graph_pb2, meta_graph_pb2, saved_model_pb2
+
+    name = getattr(getattr(value, "DESCRIPTOR", None), "full_name", "")
+    for kind in (graph_pb2.GraphDef, meta_graph_pb2.MetaGraphDef, saved_model_pb2.SavedModel):
+        if name == kind.DESCRIPTOR.full_name and not isinstance(value, type):
+            ours = value if isinstance(value, kind) else kind.FromString(value.SerializeToString())
+            return Target(None, message=_graph_def_in(ours) or graph_pb2.GraphDef())
     return None
 
 
