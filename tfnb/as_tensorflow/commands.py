@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfnb.client.command_line.main import Command
-from tfnb.client.command_line.terminal_text import terminal_text
+from tfnb.client.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     import argparse

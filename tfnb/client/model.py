@@ -23,6 +23,7 @@ from tfnb.client.model_session import (
 from tfnb.client.model_summary import ModelSummary, describe
 from tfnb.client.model_tensor import ModelTensor
 from tfnb.client.public import resolve
+from tfnb.client.terminal_text import terminal_text
 from tfnb.core import errors
 from tfnb.core.files import file_system
 from tfnb.framework.graph import Graph
@@ -321,7 +322,8 @@ class Model(ModelFunction):
         return _reopened, (os.path.abspath(self.path), *self._given)
 
     def __repr__(self) -> str:
-        return f"<Model {os.path.basename(self.path.rstrip('/'))}: {self.described()}>"
+        name = terminal_text(os.path.basename(self.path.rstrip("/")))
+        return f"<Model {name}: {self.described()}>"
 
 
 def load(

@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from tfnb.client.model_batches import run_rows
 from tfnb.client.model_frames import check_types, columns_of, values_of
+from tfnb.client.terminal_text import terminal_text
 from tfnb.core import dtypes, errors
 
 if TYPE_CHECKING:
@@ -252,15 +253,16 @@ class ModelFunction:
         return f"{name}({', '.join(given)})"
 
     def described(self) -> str:
-        """Return inputs and outputs in one line."""
+        """Return inputs and outputs in one line, which a terminal can print."""
         sides = [
             ", ".join(f"{one.key} {one}" for one in side.values())
             for side in (self.inputs, self.outputs)
         ]
-        return " -> ".join(sides)
+        return terminal_text(" -> ".join(sides)).replace("\n", r"\n")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.key}: {self.described()}>"
+        key = terminal_text(self.key).replace("\n", r"\n")
+        return f"<{type(self).__name__} {key}: {self.described()}>"
 
 
 def _signature_of(inputs: Mapping[str, ModelTensor]) -> inspect.Signature:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfnb.client.command_line.main import Command, model_of
-from tfnb.client.command_line.terminal_text import terminal_text
+from tfnb.client.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     import argparse

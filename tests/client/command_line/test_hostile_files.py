@@ -12,7 +12,7 @@ import pytest
 import tfnb as tf
 from tfnb.__main__ import main
 from tfnb.client.command_line import convert
-from tfnb.client.command_line.terminal_text import terminal_text
+from tfnb.client.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +40,15 @@ def test_names_of_a_file_do_not_control_the_terminal(
     shown = output.out + output.err
     assert not set(shown) & set(CLEARS_THE_SCREEN) - set("[2J")
     assert r"\x1b[2J\x9b2J" in shown
+
+
+def test_a_model_of_hostile_names_is_one_line_in_a_console(tmp_path: Path) -> None:
+    """Its representation, and those of its signatures, have escapes."""
+    key = "x\n" + CLEARS_THE_SCREEN
+    with tf.load(_graph(tmp_path / "m.pb", "x", "y"), inputs={key: "x:0"}, outputs="y:0") as model:
+        shown = repr(model)
+    assert not set(shown) & (set(CLEARS_THE_SCREEN) - set("[2J") | {"\n"})
+    assert r"x\n\x1b[2J\x9b2J" in shown
 
 
 def test_a_text_without_control_characters_is_shown_as_it_is() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfnb.client.command_line import completion
-from tfnb.client.command_line.terminal_text import terminal_text
+from tfnb.client.terminal_text import terminal_text
 from tfnb.core import errors
 from tfnb.core.process.package_version import __version__
 
