@@ -66,7 +66,9 @@ def _add_bias(xp: Xp, value: Array, bias: Array, axis: int) -> Array:
     if is_large(xp, value) and bias.size < _SHORT and (axis == -1 or lies_channels_last(value)):
         channels = ChannelRows(xp, value.shape, axis % value.ndim)
         rows = channels.rows(value)
-        return channels.whole(rows + channels.spread(bias))
+        biases, added = channels.spread(bias), xp.empty_like(rows)
+        channels.by_blocks(rows, lambda block: xp.add(rows[block], biases, out=added[block]))
+        return channels.whole(added)
     return value + (bias if axis == -1 else bias.reshape((-1,) + (1,) * (value.ndim - 2)))
 
 
