@@ -2,20 +2,14 @@
 
 NumPy adds a vector of 32 channels to images in loops of 32 numbers, and each loop costs as much as
 another hundred numbers.  Neighbouring positions are therefore joined into one row, and the vector
-is repeated to the row's length.  A small array has a row for each position, because NumPy takes
-less time for two dimensions than for four.  Channels may be any axis; unless it is the last one in
-memory (``channel_order.py``), a row has one channel.
-
-NumPy copies a vector into a buffer, once for each row that the buffer has room for, before it
-computes with these rows.  The copies take as long as the arithmetic; at some addresses, those of
-4 KiB and more take ten times as long.  Rows of large arrays are therefore longer than half a
-buffer: then nothing is copied.  Rows of other arrays are too short for slow copies.
+is repeated to the row's length (``core/channel_order.py``).  A small array has a row for each
+position, because NumPy takes less time for two dimensions than for four.  Channels may be any axis;
+unless it is the last one in memory, a row has one channel.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -24,6 +18,8 @@ from tfnb.core.channel_order import (
     channels_to_second,
     contiguous_channels_last,
     lies_channels_last,
+    positions_of_row,
+    repeated,
 )
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import LARGE, is_large, sum_over
@@ -35,34 +31,10 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part")
 
-# Elements of NumPy's buffer.
-_BUFFER = 8192
-# The most elements of a long row, and of a row of an array with fewer than as many long rows.
-_LONGEST, _SHORT, _FEW = 2 * _BUFFER, 512, 8
 # Longest run of products that are added one after another.
 _ROWS_OF_A_SUM = 1024
 # The fewest elements of a block of rows, which one thread computes, and the most blocks.
 _BLOCK, _MOST_BLOCKS = 1 << 18, 16
-
-
-@lru_cache(maxsize=256)
-def _repeats(positions: int, channels: int) -> int:
-    """Return the number of positions of a row, a divisor of ``positions``."""
-    channels = max(channels, 1)
-    if positions * channels >= _FEW * _BUFFER:
-        most = min(positions, _LONGEST // channels)
-        for number in range(_BUFFER // 2 // channels + 1, most + 1):
-            if positions % number == 0:
-                return number
-    most = min(positions, max(1, _SHORT // channels))
-    return next(number for number in range(most, 0, -1) if positions % number == 0)
-
-
-def _repeated(vector: Array, times: int) -> Array:
-    """Return `np.tile(vector, times)`, in a fraction of its time."""
-    repeated = np.empty((times, len(vector)), vector.dtype)
-    repeated[...] = vector
-    return repeated.reshape(-1)
 
 
 class ChannelRows:
@@ -93,14 +65,14 @@ class ChannelRows:
             return x.reshape(-1, self._shape[self._axis])
         if is_last and is_large(self._xp, x):
             channels = self._shape[self._axis]
-            self._repeats = _repeats(x.size // channels, channels)
+            self._repeats = positions_of_row(x.size // channels, channels)
             return x.reshape(-1, self._repeats * channels)
         return channels_to_second(x) if self._is_turned else x
 
     def spread(self, vector: Array) -> Array:
         """Return a vector of the channels in a form that broadcasts with rows."""
         if self._repeats:
-            return _repeated(vector, self._repeats) if self._repeats > 1 else vector
+            return repeated(vector, self._repeats) if self._repeats > 1 else vector
         return vector.reshape(self._lifted)
 
     def by_blocks(self, rows: Array, work: Callable[[slice], _Part]) -> list[_Part]:
