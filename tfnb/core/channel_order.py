@@ -80,7 +80,8 @@ def positions_of_row(positions: int, channels: int) -> int:
     NumPy copies a vector into a buffer, once for each row that the buffer has room for, before it
     computes with these rows.  The copies take as long as the arithmetic; at some addresses, those
     of 4 KiB and more take ten times as long.  Rows of large arrays are therefore longer than half a
-    buffer: then nothing is copied.  Rows of other arrays are too short for slow copies.
+    buffer where a divisor permits: then nothing is copied.  Rows of other arrays are too short for
+    slow copies.
 
     >>> positions_of_row(3 * 32 * 32, 16)
     384
@@ -92,12 +93,14 @@ def positions_of_row(positions: int, channels: int) -> int:
     Returns:
       A divisor of the number of positions.
     """
+    longest = _SHORT
     if positions * channels >= _FEW * _BUFFER:
+        longest = _BUFFER // 2
         most = min(positions, _LONGEST // channels)
         for number in range(_BUFFER // 2 // channels + 1, most + 1):
             if positions % number == 0:
                 return number
-    most = min(positions, max(1, _SHORT // channels))
+    most = min(positions, max(1, longest // channels))
     return next(number for number in range(most, 0, -1) if positions % number == 0)
 
 
