@@ -83,8 +83,8 @@ def positions_of_row(positions: int, channels: int) -> int:
     buffer where a divisor permits: then nothing is copied.  Rows of other arrays are too short for
     slow copies.
 
-    >>> positions_of_row(3 * 32 * 32, 16)
-    384
+    >>> positions_of_row(8 * 32 * 32, 16)
+    512
 
     Args:
       positions: the number of positions.

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfnb.core import errors, float_ops
 from tfnb.core.op_registry import register_op
+from tfnb.core.process.work_sharder import num_threads
 from tfnb.core.shape_inference import (
     UNKNOWN_SHAPE,
     InferenceContext,
@@ -22,7 +23,7 @@ from tfnb.core.shape_inference import (
 from tfnb.core.tensor_shape import TensorShape
 from tfnb.ops.array import array_ops
 from tfnb.ops.base.broadcasting import shape_text
-from tfnb.ops.base.large_arrays import is_large, sum_of_squares
+from tfnb.ops.base.large_arrays import is_large, shard_rows, sum_of_squares
 from tfnb.ops.nn import compiled_norm
 from tfnb.ops.nn.channel_rows import ChannelRows
 
@@ -247,23 +248,29 @@ def _normalized(
         if found is not None:
             return found
     x = _single(x)
-    if axis == x.ndim - 1 and not is_large(xp, x):
+    is_short = not is_large(xp, x)
+    if axis == x.ndim - 1 and is_short:
         y = x - mean
         y *= factors
         y += offset
         return y
     channels = ChannelRows(xp, x.shape, axis)
     rows = channels.rows(x)
+    if is_short or rows.ndim != 2 or num_threads() == 1:
+        y = rows - channels.spread(mean)
+        y *= channels.spread(factors)
+        y += channels.spread(offset)
+        return channels.whole(y)
     mean, factors, offset = (channels.spread(vector) for vector in (mean, factors, offset))
-    y = xp.empty_like(rows)
+    y = np.empty(rows.shape, rows.dtype)
 
-    def work(block: slice) -> None:
-        part = y[block]
-        xp.subtract(rows[block], mean, out=part)
-        part *= factors
-        part += offset
+    def work(first: int, last: int) -> None:
+        part = y[first:last]
+        np.subtract(rows[first:last], mean, out=part)
+        np.multiply(part, factors, out=part)
+        np.add(part, offset, out=part)
 
-    channels.by_blocks(rows, work)
+    shard_rows(len(rows), rows.shape[1], work)
     return channels.whole(y)
 
 
