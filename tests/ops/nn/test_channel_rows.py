@@ -41,8 +41,8 @@ def _norms(x: np.ndarray, data_format: str) -> list[np.ndarray]:
     """Return the results of training, its gradient, inference, and the gradient of inference."""
     channels = x.shape[-1] if data_format == "NHWC" else x.shape[1]
     random = np.random.default_rng(8)
-    scale, offset, mean = (random.normal(size=channels).astype("f4") for _ in range(3))
-    variance = random.uniform(0.5, 2, channels).astype("f4")
+    scale, offset, mean = (random.normal(size=(channels,)).astype("f4") for _ in range(3))
+    variance = random.uniform(0.5, 2, (channels,)).astype("f4")
     grad = random.normal(size=x.shape).astype("f4")
     given = scale, offset, mean, variance
     with np.errstate(all="ignore"):
@@ -133,7 +133,7 @@ def test_repeated_vectors_are_tiles() -> None:
 def test_biases_are_added_in_rows_of_any_length(shape: tuple[int, ...], dtype: str) -> None:
     """Each sum has the bits of the plain addition, in joined rows and in those of the array."""
     random = np.random.default_rng(5)
-    value, bias = random.normal(size=shape).astype(dtype), random.normal(size=shape[-1])
+    value, bias = random.normal(size=shape).astype(dtype), random.normal(size=shape[-1:])
     value.reshape(-1)[:2] = np.nan
     bias = bias.astype(dtype)
     np.testing.assert_array_equal(_add_bias(np, value, bias, -1), value + bias)
