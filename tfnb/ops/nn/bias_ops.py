@@ -63,15 +63,20 @@ def _add_bias(xp: Xp, value: Array, bias: Array, axis: int) -> Array:
             f"Must provide as many biases as the {where} of the input tensor: "
             f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}"
         )
-    if is_large(xp, value) and bias.size < _SHORT and (axis == -1 or lies_channels_last(value)):
+    least = LARGE if bias.size < _SHORT else _LEAST_LONG
+    is_joined = is_large(xp, value, least) and bias.size <= _LONG
+    if is_joined and (axis == -1 or lies_channels_last(value)):
         channels = ChannelRows(xp, value.shape, axis % value.ndim)
         rows = channels.rows(value)
-        return channels.whole(rows + channels.spread(bias))
+        biases, added = channels.spread(bias), xp.empty_like(rows)
+        channels.by_blocks(rows, lambda block: xp.add(rows[block], biases, out=added[block]))
+        return channels.whole(added)
     return value + (bias if axis == -1 else bias.reshape((-1,) + (1,) * (value.ndim - 2)))
 
 
-# Rows with up to this number of elements are joined into longer ones.
-_SHORT = 256
+# Rows with up to these numbers of elements are joined into longer ones, the second in arrays of at
+# least so many elements.
+_SHORT, _LONG, _LEAST_LONG = 256, 4096, 32 * LARGE
 
 
 @register_op(

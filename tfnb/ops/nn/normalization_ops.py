@@ -182,8 +182,8 @@ def _batch_norm(
     else:
         rows = channels.rows(_single(x))
         saved_mean = channels.sum(rows) / np.float32(count)
-        centered = rows - channels.spread(saved_mean)
-        saved_variance = channels.sum_of_products(centered, centered) / np.float32(count)
+        centered, parts = _centered(xp, channels, rows, saved_mean)
+        saved_variance = channels.total(parts) / np.float32(count)
     unbiased = saved_variance * np.float32(count / max(count - 1, 1))
     if factor == 1.0:
         new_mean, new_variance = saved_mean, unbiased
@@ -200,12 +200,31 @@ def _batch_norm(
         if found is not None:
             rows = channels.rows(_single(x))
             centered = rows - channels.spread(saved_mean)
-        centered *= channels.spread(factors)
-        centered += channels.spread(offset)
+        factor_row, offset_row = channels.spread(factors), channels.spread(offset)
+
+        def finish(block: slice) -> None:
+            part = centered[block]
+            part *= factor_row
+            part += offset_row
+
+        channels.by_blocks(centered, finish)
         y = channels.whole(centered)
     stats = (new_mean, new_variance, saved_mean, saved_variance)
     as_stats = tuple(s.astype(stat_dtype, copy=False) for s in stats)
     return y.astype(dtype, copy=False), as_stats[0], as_stats[1], as_stats[2], as_stats[3]
+
+
+def _centered(xp: Xp, channels: ChannelRows, rows: Array, mean: Array) -> tuple[Array, list[Array]]:
+    """Return rows minus the mean of each channel, and the sums of squares of its blocks."""
+    mean_row = channels.spread(mean)
+    centered = xp.empty_like(rows)
+
+    def work(block: slice) -> Array:
+        part = centered[block]
+        xp.subtract(rows[block], mean_row, out=part)
+        return channels.partial_products(part, part)
+
+    return centered, channels.by_blocks(rows, work)
 
 
 def _single(x: Array) -> Array:
@@ -518,20 +537,32 @@ def _batch_norm_grad(
             dx, *vectors_of_grad = parts
             wanted = [one.astype(stat_dtype, copy=False) for one in vectors_of_grad]
             return dx.astype(dtype, copy=False), wanted[0], wanted[1], empty, empty
-    centered = channels.rows(x)
-    dy = channels.rows(y_backprop)
-    centered = centered - channels.spread(mean.astype(np.float32))
-    grad_offset = channels.sum(dy)
-    grad_scale = channels.sum_of_products(dy, centered) * inverse
+    rows, dy = channels.rows(x), channels.rows(y_backprop)
+    mean_row = channels.spread(mean.astype(np.float32))
+    inner = xp.empty_like(dy)
+
+    def sums(block: slice) -> tuple[Array, Array]:
+        part, came = inner[block], dy[block]
+        xp.subtract(rows[block], mean_row, out=part)
+        return channels.partial_sum(came), channels.partial_products(came, part)
+
+    offsets, products = zip(*channels.by_blocks(dy, sums), strict=True)
+    grad_offset = channels.total(offsets)
+    grad_scale = channels.total(products) * inverse
     factors = channels.spread(scale.astype(np.float32) * inverse)
-    if is_training:
-        # The mean and the variance depend on x, too.
-        inner = dy - channels.spread(grad_offset / count)
-        centered *= channels.spread(grad_scale * inverse / count)
-        inner -= centered
-        inner *= factors
-    else:
-        inner = dy * factors
+    slopes = channels.spread(grad_scale * inverse / count)
+    means = channels.spread(grad_offset / count)
+
+    def finish(block: slice) -> None:
+        part, came = inner[block], dy[block]
+        if is_training:
+            # The mean and the variance depend on x, too.
+            came = came - means
+            part *= slopes
+            came -= part
+        xp.multiply(came, factors, out=part)
+
+    channels.by_blocks(dy, finish)
     return (
         channels.whole(inner).astype(dtype, copy=False),
         grad_scale.astype(stat_dtype, copy=False),

@@ -16,7 +16,6 @@ no other register, variable, constant, feed, stack or view holds it.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +35,13 @@ from tfnb.common_runtime.lowering.recognise.program import (
     insides_of,
     reads_of,
 )
-from tfnb.core.channel_order import channels_to_last, channels_to_second, lies_channels_last
+from tfnb.core.channel_order import (
+    channels_to_last,
+    channels_to_second,
+    lies_channels_last,
+    positions_of_row,
+    repeated,
+)
 from tfnb.core.kernel_expressions import tile_of
 from tfnb.core.op_kernel import kernel_attr
 from tfnb.core.op_registry import ops_with
@@ -371,11 +376,11 @@ class TiledCluster:
         if any(arg.shape and whole is None for arg, whole in zip(args, wholes, strict=True)):
             # Combine several positions into one long row, and repeat the vectors to its length.
             channels = shape[-1]
-            repeats = _positions_of_row(out.size // channels, channels)
+            repeats = positions_of_row(out.size // channels, channels)
             row = (repeats * channels,)
             size = max(1, size // row[0])
             others = [
-                np.tile(arg.reshape(-1), repeats) if arg.shape and whole is None else arg
+                repeated(arg.reshape(-1), repeats) if arg.shape and whole is None else arg
                 for arg, whole in zip(args, wholes, strict=True)
             ]
         target = out.reshape(-1, *row)
@@ -428,17 +433,6 @@ class TiledCluster:
             any(isinstance(source, str) or source not in lesser for source in sources)
             for sources in self._members
         )
-
-
-# Approximate elements per row of positions: the vectors beside it stay in a core's L1 cache.
-_ROW = 2048
-
-
-@lru_cache(maxsize=256)
-def _positions_of_row(positions: int, channels: int) -> int:
-    """Return the number of positions in a row: a divisor of their total number."""
-    most = min(positions, max(1, _ROW // channels))
-    return next(number for number in range(most, 0, -1) if positions % number == 0)
 
 
 def _only_here(
