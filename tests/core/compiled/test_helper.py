@@ -59,6 +59,16 @@ def test_source_that_llvm_refuses_fails_alone(own, caplog):
     assert len(caplog.records) == 1
 
 
+def test_code_without_the_function_is_not_called(own, caplog):
+    """A kernel whose function is missing fails, with one line in the log."""
+    with caplog.at_level(logging.WARNING, "tfnb"):
+        kernel = own.request(SOURCE, ("", "_other"))
+        own.wait()
+    assert "lacks a function" in kernel.failure
+    assert not kernel.addresses
+    assert len(caplog.records) == 1
+
+
 def test_broken_package_refuses_everything(own, caplog, monkeypatch):
     """An import that fails is tried once."""
 
@@ -91,7 +101,13 @@ def test_child_of_an_idle_process_compiles(own):
 
 @pytest.mark.parametrize(
     ("installed", "variable", "expected"),
-    [(True, "1", True), (True, "0", False), (False, "1", False)],
+    [
+        (True, "1", True),
+        (True, "0", False),
+        (True, "False", False),
+        (True, "other", True),
+        (False, "1", False),
+    ],
 )
 def test_availability(monkeypatch, installed, variable, expected):
     """Without the package, and with TFNB_COMPILED=0, no kernel is compiled."""

@@ -2,8 +2,9 @@
 
 A kernel is requested by its source and compiled once per process; until it is ready, and wherever
 it cannot be compiled, the plain way computes the same.  The plain way is also taken without the
-package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0``, with ``TF_DETERMINISTIC_OPS=1``, since
-the moment at which a kernel is ready differs between runs, and where no thread can be started.
+package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0`` or ``false``, where no thread can be
+started, and with ``TF_DETERMINISTIC_OPS=1``: the moment at which a kernel is ready differs between
+runs.
 
 LLVM is imported and called in the helper thread alone, mostly without the interpreter's lock.  A
 process ends after the compilation that runs at the time.  A child of a fork has no helper thread;
@@ -198,7 +199,7 @@ _is_installed: bool | None = None
 def is_available() -> bool:
     """Return whether kernels may be compiled in this process; imports nothing."""
     global _is_installed
-    if os.environ.get("TFNB_COMPILED") == "0" or HELPER.refusal:
+    if os.environ.get("TFNB_COMPILED", "").lower() in ("0", "false") or HELPER.refusal:
         return False
     if os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true"):
         return False
