@@ -11,6 +11,7 @@ from tfnb.core import dtypes
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once, without_routines
 from tfnb.core.process import work_sharder
+from tfnb.ops.base.large_arrays import plain_ways
 from tfnb.ops.conv import compiled_conv, conv_kernels, depthwise_kernels
 from tfnb.ops.conv.windows import Window
 
@@ -157,6 +158,43 @@ def test_numbers_that_are_not_finite_stay_where_they_belong(kernels, value):
     for one, other in zip(found, plain, strict=True):
         np.testing.assert_array_equal(np.isnan(one), np.isnan(other))
         np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("kernels", "case", "channels"),
+    [
+        (conv_kernels, (3, 1, 1, (1, 1)), (9, 6)),
+        (conv_kernels, (5, 2, 1, (1, 2)), (9, 12)),
+        (conv_kernels, (3, 2, 1, (0, 1)), (33, 6)),
+        (conv_kernels, (1, 1, 1, (0, 0)), (9, 6)),
+        (depthwise_kernels, (3, 1, 1, (1, 1)), (64, 1)),
+        (depthwise_kernels, (4, 3, 1, (0, 0)), (64, 2)),
+    ],
+)
+def test_filters_that_are_not_finite_reach_the_cells_that_they_meet(
+    kernels, case, channels, compiled, value
+):
+    """No gradient of an input has a NaN from an infinite filter times the zeros of a padding."""
+    windows = [window(size, *case) for size in (13, 12)]
+    x, kernel = random(2, 13, 12, channels[0]), random(case[0], case[0], *channels)
+    outputs = channels[1] if kernels is conv_kernels else channels[0] * channels[1]
+    grad = random(2, *(one.output for one in windows), outputs)
+    for given in (kernel, grad):
+        before = given[0, -1, 0, 0]
+        given[0, -1, 0, 0] = value
+        arrays = x.shape, kernel, grad, windows
+        with np.errstate(all="ignore"):
+            with plain_ways():
+                plain = kernels.backprop_input(np, *arrays)
+            with compiling_at_once() if compiled else without_routines():
+                kernels.backprop_input(np, *arrays)
+                HELPER.wait()
+                found = kernels.backprop_input(np, *arrays)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(plain))
+        np.testing.assert_allclose(found, plain, 1e-4, 2e-5)
+        given[0, -1, 0, 0] = before
 
 
 @pytest.mark.parametrize("kernels", [conv_kernels, depthwise_kernels])
