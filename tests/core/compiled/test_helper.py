@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 
 import pytest
 
+from tests.forked import in_child
 from tfnb.core.compiled import helper
 from tfnb.core.compiled.helper import Helper
+from tfnb.core.process import forking
 
 pytest.importorskip("llvmlite")
 
@@ -89,6 +93,46 @@ def test_child_of_a_compiling_process_compiles_nothing(own):
     own._is_busy = True
     own.renew_after_fork()
     assert "forked" in own.request(SOURCE, ("",)).failure
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork_waits_for_the_import_of_llvm(own, monkeypatch):
+    """A child could not import the modules that the helper thread was importing."""
+    begun, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def import_slowly():
+        begun.set()
+        goes_on.wait()
+        ended.set()
+        raise ImportError("no module")
+
+    monkeypatch.setattr(helper, "_make_engine", import_slowly)
+    monkeypatch.setattr(forking, "_PATIENCE_S", 200.0)
+    own.request(SOURCE, ("",))
+    assert begun.wait(200.0)
+    # This runs before those that wait for locks: the import ends while the fork is under way.
+    os.register_at_fork(before=goes_on.set)
+
+    def child():
+        assert ended.is_set()
+
+    in_child(child)
+    own.wait()
+
+
+def test_failures_of_one_kind_are_told_once(own, caplog, monkeypatch):
+    """A defect of the installation would fill the log with a line for each kernel."""
+
+    class Failing:
+        def addresses(self, source, parts, compiles):
+            raise MemoryError
+
+    monkeypatch.setattr(helper, "_make_engine", Failing)
+    with caplog.at_level(logging.WARNING, "tfnb"):
+        kernels = [own.request(f"{SOURCE};{i}", ("",)) for i in range(3)]
+        own.wait()
+    assert {one.failure for one in kernels} == {"MemoryError: "}
+    assert [one.message.endswith(": MemoryError: ") for one in caplog.records] == [True]
 
 
 def test_child_of_an_idle_process_compiles(own):
