@@ -546,8 +546,9 @@ def keeps_zeros(kernel: Array, windows: Sequence[Window]) -> bool:
 
 
 def _is_finite(x: Array) -> bool:
-    """Return whether all numbers are finite; False also where their sum is not."""
-    return bool(np.isfinite(np.add.reduce(x, None)))
+    """Return whether all numbers are finite; False also where the sum of squares is not."""
+    total = np.vdot(x, x) if x.flags.c_contiguous else np.add.reduce(x, None)
+    return math.isfinite(total)
 
 
 def _by_convolution(

@@ -27,7 +27,7 @@ from tfnb.ops.conv.conv_kernels import (
     keeps_zeros,
     widened,
 )
-from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
+from tfnb.ops.conv.windows import Window, pad_spatial, steps_of, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,7 +134,7 @@ class _Rows:
             sources = [np.ascontiguousarray(padded[:, :, some]) for some in cells]
         self.views = []
         for source, columns in zip(sources, self.columns, strict=True):
-            n, row, column, item = source.strides
+            n, row, column, item = steps_of(source)
             count = across.filter if columns == slice(None) else 1
             shape = (len(x), down.output, down.filter, count, across.output * channels)
             strides = (n, row * down.stride, row * down.dilation, column * across.dilation, item)
@@ -207,7 +207,7 @@ def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: i
     """Compute `forward` for strides above 1, position by position, all channels at once."""
     down, across = windows
     padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
-    n, row, column, item = padded.strides
+    n, row, column, item = steps_of(padded)
     shape = (len(x), down.output, across.output, down.filter, across.filter, x.shape[-1])
     strides = (
         n,
