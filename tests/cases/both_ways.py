@@ -1,4 +1,7 @@
-"""Replays of a case on the reference executor and as emitted functions, compared bit for bit."""
+"""Replays of a case on the reference executor and as emitted functions, compared bit for bit.
+
+Both run without compiled kernels, which round otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.cases.replay import Replay
+from tests.without_kernels import without_kernels
 from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ def both_ways(folder: Path) -> tuple[list[str], int]:
     found = []
     for when in (Lowering.NEVER, Lowering.ALWAYS):
         replay = RecordedReplay(folder)
-        with lowering(when):
+        with lowering(when), without_kernels():
             replay.run()
         found.append(replay)
     reference, emitted = found

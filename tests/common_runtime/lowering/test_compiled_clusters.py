@@ -146,6 +146,31 @@ def test_arrays_with_strides(active):
     assert len(active) >= 1
 
 
+@pytest.mark.parametrize("shape", [(300, 2), (6, 10), (3, 4, 2), (5, 1, 4)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_columns_of_a_split(shape, dtype):
+    """A last axis of one element has no loop; the elements of the axis before it lie apart."""
+    x = (_random(*shape) * 9).astype(dtype)
+
+    def build(x):
+        parts = tf.split(x, shape[-1], axis=-1)
+        low, high = parts[0], parts[-1]
+        return [(high - low) * high + low, tf.maximum(low, high) * 2 - high]
+
+    compare(build, {"x": x}, 0, 0)
+
+
+def test_rows_of_one_column_in_larger_arrays(active):
+    """The innermost loop is the axis before the last one, which is contiguous."""
+
+    def build(x):
+        a, b = tf.split(x, 2, axis=1)
+        return [(a + b) * a - 2.0]
+
+    compare(build, {"x": _random(5, 14, 1)}, 0, 0)
+    assert active
+
+
 def test_rows_are_chosen_by_a_vector(active):
     """The condition of whole rows runs by itself, and is an input of the kernel."""
     feeds = {"x": _random(6, 5), "y": _random(6, 5), "n": np.arange(6, dtype=np.int32)}

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.without_kernels import without_kernels
 from tfnb.ops.conv import conv_ops
 
 
 @pytest.fixture(name="joined")
 def _joined_fixture(monkeypatch):
-    """Count the convolutions that are computed with gaps in their filter."""
+    """Count the convolutions that are computed with gaps in their filter, without kernels."""
     seen = []
     conv_kernels = conv_ops.conv_kernels
 
@@ -22,7 +23,8 @@ def _joined_fixture(monkeypatch):
         return found
 
     monkeypatch.setattr(conv_kernels, "forward_biased", biased)
-    return seen
+    with without_kernels():
+        yield seen
 
 
 def random(*shape, value=None):

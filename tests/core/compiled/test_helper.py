@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 
 import pytest
 
+from tests.forked import in_child
 from tfnb.core.compiled import helper
 from tfnb.core.compiled.helper import Helper
+from tfnb.core.process import forking
 
 pytest.importorskip("llvmlite")
 
@@ -59,6 +63,16 @@ def test_source_that_llvm_refuses_fails_alone(own, caplog):
     assert len(caplog.records) == 1
 
 
+def test_code_without_the_function_is_not_called(own, caplog):
+    """A kernel whose function is missing fails, with one line in the log."""
+    with caplog.at_level(logging.WARNING, "tfnb"):
+        kernel = own.request(SOURCE, ("", "_other"))
+        own.wait()
+    assert "lacks a function" in kernel.failure
+    assert not kernel.addresses
+    assert len(caplog.records) == 1
+
+
 def test_broken_package_refuses_everything(own, caplog, monkeypatch):
     """An import that fails is tried once."""
 
@@ -81,6 +95,46 @@ def test_child_of_a_compiling_process_compiles_nothing(own):
     assert "forked" in own.request(SOURCE, ("",)).failure
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork_waits_for_the_import_of_llvm(own, monkeypatch):
+    """A child could not import the modules that the helper thread was importing."""
+    begun, goes_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def import_slowly():
+        begun.set()
+        goes_on.wait()
+        ended.set()
+        raise ImportError("no module")
+
+    monkeypatch.setattr(helper, "_make_engine", import_slowly)
+    monkeypatch.setattr(forking, "_PATIENCE_S", 200.0)
+    own.request(SOURCE, ("",))
+    assert begun.wait(200.0)
+    # This runs before those that wait for locks: the import ends while the fork is under way.
+    os.register_at_fork(before=goes_on.set)
+
+    def child():
+        assert ended.is_set()
+
+    in_child(child)
+    own.wait()
+
+
+def test_failures_of_one_kind_are_told_once(own, caplog, monkeypatch):
+    """A defect of the installation would fill the log with a line for each kernel."""
+
+    class Failing:
+        def addresses(self, source, parts, compiles):
+            raise MemoryError
+
+    monkeypatch.setattr(helper, "_make_engine", Failing)
+    with caplog.at_level(logging.WARNING, "tfnb"):
+        kernels = [own.request(f"{SOURCE};{i}", ("",)) for i in range(3)]
+        own.wait()
+    assert {one.failure for one in kernels} == {"MemoryError: "}
+    assert [one.message.endswith(": MemoryError: ") for one in caplog.records] == [True]
+
+
 def test_child_of_an_idle_process_compiles(own):
     """It starts a thread of its own."""
     own.renew_after_fork()
@@ -91,7 +145,13 @@ def test_child_of_an_idle_process_compiles(own):
 
 @pytest.mark.parametrize(
     ("installed", "variable", "expected"),
-    [(True, "1", True), (True, "0", False), (False, "1", False)],
+    [
+        (True, "1", True),
+        (True, "0", False),
+        (True, "False", False),
+        (True, "other", True),
+        (False, "1", False),
+    ],
 )
 def test_availability(monkeypatch, installed, variable, expected):
     """Without the package, and with TFNB_COMPILED=0, no kernel is compiled."""

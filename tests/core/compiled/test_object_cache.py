@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
+import shutil
 
 import pytest
 
@@ -23,6 +26,48 @@ def test_damaged_files_are_ignored(tmp_path, content):
     (tmp_path / "a.o").write_bytes(content)
     tmp_path.chmod(0o700)
     assert ObjectCache(str(tmp_path)).read("a") is None
+
+
+def test_file_of_another_kernel_is_ignored(tmp_path):
+    """A file that was copied to another name would serve another kernel."""
+    cache = ObjectCache(str(tmp_path / "mine"))
+    cache.write("a", b"code")
+    shutil.copy(tmp_path / "mine" / "a.o", tmp_path / "mine" / "b.o")
+    assert cache.read("b") is None
+    assert cache.read("a") == b"code"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipe_or_folder_in_place_of_a_file_is_ignored(tmp_path):
+    """A pipe without a writer counts as missing and is replaced; a folder stays."""
+    cache = ObjectCache(str(tmp_path / "mine"))
+    os.mkfifo(tmp_path / "mine" / "a.o")
+    assert cache.read("a") is None
+    cache.write("a", b"code")
+    assert cache.read("a") == b"code"
+    (tmp_path / "mine" / "b.o").mkdir()
+    assert cache.read("b") is None
+
+
+@pytest.mark.parametrize("fault", ["gone", "full"])
+def test_folder_that_fails_later_is_told_once(tmp_path, caplog, monkeypatch, fault):
+    """Kernels are compiled in each process from then on, and no half of a file is left."""
+    cache = ObjectCache(str(tmp_path / "mine"))
+    if fault == "gone":
+        (tmp_path / "mine").rmdir()
+    else:
+
+        def replace(*_paths):
+            raise OSError(errno.ENOSPC, "no space left")
+
+        monkeypatch.setattr(os, "replace", replace)
+    with caplog.at_level(logging.WARNING, "tfnb"):
+        cache.write("a", b"code")
+        cache.write("b", b"code")
+    assert cache.refusal
+    assert cache.read("a") is None
+    assert len(caplog.records) == 1
+    assert fault == "gone" or not list((tmp_path / "mine").iterdir())
 
 
 def test_folder_that_others_may_write_to_is_refused(tmp_path):

@@ -11,6 +11,7 @@ from tfnb.core import dtypes
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once, without_routines
 from tfnb.core.process import work_sharder
+from tfnb.ops.base.large_arrays import plain_ways
 from tfnb.ops.conv import compiled_conv, conv_kernels, depthwise_kernels
 from tfnb.ops.conv.windows import Window
 
@@ -157,6 +158,43 @@ def test_numbers_that_are_not_finite_stay_where_they_belong(kernels, value):
     for one, other in zip(found, plain, strict=True):
         np.testing.assert_array_equal(np.isnan(one), np.isnan(other))
         np.testing.assert_allclose(one, other, 1e-4, 2e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    ("kernels", "case", "channels"),
+    [
+        (conv_kernels, (3, 1, 1, (1, 1)), (9, 6)),
+        (conv_kernels, (5, 2, 1, (1, 2)), (9, 12)),
+        (conv_kernels, (3, 2, 1, (0, 1)), (33, 6)),
+        (conv_kernels, (1, 1, 1, (0, 0)), (9, 6)),
+        (depthwise_kernels, (3, 1, 1, (1, 1)), (64, 1)),
+        (depthwise_kernels, (4, 3, 1, (0, 0)), (64, 2)),
+    ],
+)
+def test_filters_that_are_not_finite_reach_the_cells_that_they_meet(
+    kernels, case, channels, compiled, value
+):
+    """No gradient of an input has a NaN from an infinite filter times the zeros of a padding."""
+    windows = [window(size, *case) for size in (13, 12)]
+    x, kernel = random(2, 13, 12, channels[0]), random(case[0], case[0], *channels)
+    outputs = channels[1] if kernels is conv_kernels else channels[0] * channels[1]
+    grad = random(2, *(one.output for one in windows), outputs)
+    for given in (kernel, grad):
+        before = given[0, -1, 0, 0]
+        given[0, -1, 0, 0] = value
+        arrays = x.shape, kernel, grad, windows
+        with np.errstate(all="ignore"):
+            with plain_ways():
+                plain = kernels.backprop_input(np, *arrays)
+            with compiling_at_once() if compiled else without_routines():
+                kernels.backprop_input(np, *arrays)
+                HELPER.wait()
+                found = kernels.backprop_input(np, *arrays)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(plain))
+        np.testing.assert_allclose(found, plain, 1e-4, 2e-5)
+        given[0, -1, 0, 0] = before
 
 
 @pytest.mark.parametrize("kernels", [conv_kernels, depthwise_kernels])
@@ -310,3 +348,22 @@ def test_gradients_of_few_positions_and_a_large_filter_are_those_of_a_product(sh
         work_sharder.set_num_threads(before)
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(np.isnan(found[..., 0]).sum(), 1)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("case", [(4, 1, 1, (0, 0)), (3, 2, 1, (0, 0)), (3, 1, 1, (1, 1))])
+@pytest.mark.parametrize("shape", [(5, 1, 23, 21), (1, 1, 23, 21), (3, 2, 4, 40), (3, 1, 40, 4)])
+def test_images_turned_from_channels_first(shape, case, compiled):
+    """An axis of one element keeps the stride that it had before the turn."""
+    x = np.moveaxis(random(*shape), 1, -1)
+    windows = [window(size, *case) for size in x.shape[1:3]]
+    for kernels, outputs in ((conv_kernels, 4), (depthwise_kernels, 1), (depthwise_kernels, 2)):
+        kernel = random(case[0], case[0], x.shape[-1], outputs)
+        depth = outputs if kernels is conv_kernels else outputs * x.shape[-1]
+        grad = np.moveaxis(random(len(x), depth, *(one.output for one in windows)), 1, -1)
+        with plain_ways():
+            plain = results(kernels, x, kernel, grad, windows)
+        with compiling_at_once() if compiled else without_routines():
+            found = compiled_results(kernels, x, kernel, grad, windows)
+        for one, other in zip(found, plain, strict=True):
+            np.testing.assert_allclose(one, other, 1e-4, 1e-4)

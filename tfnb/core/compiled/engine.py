@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tfnb.core.compiled.object_cache import ObjectCache
 
 # A change of it keeps old files of the cache unused.
-_FORMAT = 1
+_FORMAT = 2
 KERNEL = "@KERNEL"
 """Stands for the name of a kernel in its source; the names of its parts begin with it."""
 
@@ -54,6 +54,9 @@ class Engine:
           source: the text of the kernel, in which ``@KERNEL`` stands for its name.
           parts: what follows the name in the names of the functions.
           compiles: whether a kernel is compiled that the cache does not have.
+
+        Raises:
+          RuntimeError: LLVM does not take the source, or the code lacks one of the functions.
         """
         key = hashlib.sha256(f"{self._version}\n{source}".encode()).hexdigest()
         name = f"kernel_{key[:32]}"
@@ -65,7 +68,10 @@ class Engine:
             self._cache.write(key, code)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        return tuple(self._engine.get_function_address(f"{name}{part}") for part in parts)
+        found = tuple(self._engine.get_function_address(f"{name}{part}") for part in parts)
+        if not all(found):
+            raise RuntimeError(f"the object code of {name} lacks a function")
+        return found
 
     def _compile(self, text: str) -> bytes:
         module = llvm.parse_assembly(text)

@@ -2,13 +2,15 @@
 
 A kernel is requested by its source and compiled once per process; until it is ready, and wherever
 it cannot be compiled, the plain way computes the same.  The plain way is also taken without the
-package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0``, with ``TF_DETERMINISTIC_OPS=1``, since
-the moment at which a kernel is ready differs between runs, and where no thread can be started.
+package llvmlite (``tfnb[fast]``), with ``TFNB_COMPILED=0`` or ``false``, where no thread can be
+started, and with ``TF_DETERMINISTIC_OPS=1``: the moment at which a kernel is ready differs between
+runs.
 
 LLVM is imported and called in the helper thread alone, mostly without the interpreter's lock.  A
 process ends after the compilation that runs at the time.  A child of a fork has no helper thread;
 it starts its own, except if the parent's was compiling, whose locks are then held for ever: such a
-child compiles nothing.
+child compiles nothing.  A fork waits while LLVM is imported: the child could not import the modules
+whose import another thread began.
 """
 
 from __future__ import annotations
@@ -81,8 +83,11 @@ class Helper:
         self._kernels: dict[tuple[str, tuple[str, ...]], CompiledKernel] = {}
         self._queue: SimpleQueue[CompiledKernel | Notification | _End] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._told: set[str] = set()  # used by the helper thread alone
         self._is_busy = False
+        self._imports = threading.Lock()  # held while the engine is made
         forking.renew_in_child(self)
+        forking.guard(self, "_imports")
 
     def renew_after_fork(self) -> None:
         """Begin anew in a child; refuse all requests if the parent was compiling."""
@@ -158,7 +163,8 @@ class Helper:
             self._is_busy = True
             try:
                 if engine is None:
-                    engine = _make_engine()
+                    with self._imports:
+                        engine = _make_engine()
             except Exception as error:
                 self._refuse(error)
                 entry.failure = self.refusal
@@ -169,9 +175,15 @@ class Helper:
                 entry.is_missing = not entry.addresses
             except Exception as error:
                 entry.failure = f"{type(error).__name__}: {error}"
-                _log.warning("A kernel is not compiled, and runs as without tfnb[fast]: %s", error)
+                self._tell(entry.failure)
             finally:
                 self._is_busy = False
+
+    def _tell(self, failure: str) -> None:
+        """Write one line to the log, the first time that a kernel fails so."""
+        if failure not in self._told:
+            self._told.add(failure)
+            _log.warning("A kernel is not compiled, and runs as without tfnb[fast]: %s", failure)
 
     def _refuse(self, error: Exception) -> None:
         self.refusal = f"{type(error).__name__}: {error}"
@@ -198,7 +210,7 @@ _is_installed: bool | None = None
 def is_available() -> bool:
     """Return whether kernels may be compiled in this process; imports nothing."""
     global _is_installed
-    if os.environ.get("TFNB_COMPILED") == "0" or HELPER.refusal:
+    if os.environ.get("TFNB_COMPILED", "").lower() in ("0", "false") or HELPER.refusal:
         return False
     if os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true"):
         return False

@@ -1,17 +1,21 @@
 """Compiled kernels on disk, so that a later process does not compile them again.
 
-A file holds the object code of one kernel, behind its checksum.  Its name is a hash of the source,
-of the compiler's version and of the processor, so that a file never serves another version.  Code
-is only read from a folder that belongs to the user and that no other user may write to.
+A file holds the object code of one kernel, behind the checksum of its name and the code.  Its name
+is a hash of the source, of the compiler's version and of the processor: a file never serves another
+version, nor one that was copied to another name.  Code is only read from a folder that belongs to
+the user and that no other user may write to.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import stat
 import tempfile
+
+_log = logging.getLogger("tfnb")
 
 _DIGEST = hashlib.sha256().digest_size
 # Limit of files; beyond it, the files that were written first are removed.
@@ -44,26 +48,29 @@ class ObjectCache:
         if self.refusal:
             return None
         try:
-            with open(self._path(key), "rb") as file:
+            with open(self._path(key), "rb", opener=_open_at_once) as file:
                 content = file.read()
         except OSError:
             return None
         digest, code = content[:_DIGEST], content[_DIGEST:]
-        return code if hashlib.sha256(code).digest() == digest else None
+        return code if _digest_of(key, code) == digest else None
 
     def has(self, key: str) -> bool:
         """Return whether there is a file for a key."""
         return not self.refusal and os.path.exists(self._path(key))
 
     def write(self, key: str, code: bytes) -> None:
-        """Store the object code of a key; a folder that is full or gone is no error."""
+        """Store the object code of a key; a folder that is full or gone only makes the log say so.
+
+        Nothing is read or written any more after that.
+        """
         if self.refusal:
             return
         try:
             handle, path = tempfile.mkstemp(dir=self._folder, suffix=".new")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(code).digest() + code)
+                    file.write(_digest_of(key, code) + code)
                 os.replace(path, self._path(key))
             except OSError:
                 with contextlib.suppress(OSError):
@@ -72,6 +79,7 @@ class ObjectCache:
             self._remove_oldest()
         except OSError as error:
             self.refusal = f"{type(error).__name__}: {error}"
+            _log.warning("Compiled kernels are not kept any more: %s", self.refusal)
 
     def _remove_oldest(self) -> None:
         paths = [entry.path for entry in os.scandir(self._folder)]
@@ -87,6 +95,15 @@ class ObjectCache:
 
     def _path(self, key: str) -> str:
         return os.path.join(self._folder, f"{key}.o")
+
+
+def _digest_of(key: str, code: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + code).digest()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A pipe in place of a file is empty then; the helper thread would wait for a writer.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _refusal_of(folder: str) -> str:

@@ -124,8 +124,17 @@ def tiled(xp: Xp, formula: Callable[..., Array], *arrays: Array) -> Array:
 
 
 def shard_rows(rows: int, row_size: int, work: Callable[[int, int], object]) -> None:
-    """Call ``work(first, last)`` for ranges of rows of `row_size` elements, on several threads."""
-    shard(rows, (1 << 16) // max(row_size, 1) + 1, work)
+    """Call ``work(first, last)`` for ranges of rows of `row_size` elements, on several threads.
+
+    The ranges have one size, so that sums over rows do not depend on the threads.
+    """
+    at_once = (1 << 16) // max(row_size, 1) + 1
+
+    def work_on(begin: int, end: int) -> None:
+        for first in range(begin * at_once, min(end * at_once, rows), at_once):
+            work(first, min(first + at_once, rows))
+
+    shard(-(-rows // at_once), 1, work_on)
 
 
 # Elements of a tile of rows: some arrays of this size fit into a core's cache.

@@ -524,15 +524,10 @@ def backprop_input(
         matrix = kernel.reshape(kernel.shape[-2:]).T
         _multiply_viewed(rows, matrix, total.reshape(-1, input_shape[-1]))
         return total.astype(dtype, copy=False)
-    if xp is np and kernel.shape[-2] == input_shape[-1]:
-        found = _by_phases(input_shape, kernel, out_backprop, windows)
+    if xp is np and keeps_zeros(kernel, windows):
+        found = _by_convolution(input_shape, kernel, out_backprop, windows)
         if found is not None:
             return found.astype(dtype, copy=False)
-    turned = _turned(xp, kernel, out_backprop, windows, input_shape[-1])
-    if turned is not None:
-        return forward(xp, out_backprop, *turned).astype(dtype, copy=False)
-    if _suits_blocks(xp, kernel, out_backprop, windows, input_shape[-1]):
-        return _by_blocks(input_shape, kernel, out_backprop, windows).astype(dtype, copy=False)
     batch, channels = input_shape[0], input_shape[-1]
     padded_shape = (batch, *(w.padded for w in windows), channels)
     total = xp.zeros(padded_shape, kernel.dtype)
@@ -545,6 +540,39 @@ def backprop_input(
         ):
             _spread(xp, out_backprop[..., outer], kernel[..., outer], windows, total[..., inner])
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
+
+
+def keeps_zeros(kernel: Array, windows: Sequence[Window]) -> bool:
+    """Return whether a filter times the zeros around an output's gradient is zero.
+
+    An infinity or NaN would reach the cells near the border, which it does not meet in TensorFlow.
+    """
+    return all(w.filter == 1 for w in windows) or _is_finite(kernel)
+
+
+def _is_finite(x: Array) -> bool:
+    """Return whether all numbers are finite; False also where the sum of squares is not."""
+    total = np.vdot(x, x) if x.flags.c_contiguous else np.add.reduce(x, None)
+    return math.isfinite(total)
+
+
+def _by_convolution(
+    input_shape: Sequence[int], kernel: Array, out_backprop: Array, windows: Sequence[Window]
+) -> Array | None:
+    """Return the input's gradient as convolutions of the output's; None where that is slower."""
+    if kernel.shape[-2] == input_shape[-1]:
+        found = _by_phases(input_shape, kernel, out_backprop, windows)
+        if found is not None:
+            return found
+    turned = _turned(np, kernel, out_backprop, windows, input_shape[-1])
+    if turned is not None:
+        return forward(np, out_backprop, *turned)
+    if not _suits_blocks(np, kernel, out_backprop, windows, input_shape[-1]):
+        return None
+    # Blocks have elements of zero where strides do not divide the filter.
+    if any(w.filter % w.stride for w in windows) and not _is_finite(out_backprop):
+        return None
+    return _by_blocks(input_shape, kernel, out_backprop, windows)
 
 
 # From this number of elements of the output's gradient on, one convolution costs less than adding

@@ -20,8 +20,14 @@ from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import LARGE, is_large
 from tfnb.ops.conv import compiled_depthwise
 from tfnb.ops.conv.compiled_conv import after_of
-from tfnb.ops.conv.conv_kernels import Phase, gradient_phases, is_pointwise, widened
-from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
+from tfnb.ops.conv.conv_kernels import (
+    Phase,
+    gradient_phases,
+    is_pointwise,
+    keeps_zeros,
+    widened,
+)
+from tfnb.ops.conv.windows import Window, pad_spatial, steps_of, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -128,7 +134,7 @@ class _Rows:
             sources = [np.ascontiguousarray(padded[:, :, some]) for some in cells]
         self.views = []
         for source, columns in zip(sources, self.columns, strict=True):
-            n, row, column, item = source.strides
+            n, row, column, item = steps_of(source)
             count = across.filter if columns == slice(None) else 1
             shape = (len(x), down.output, down.filter, count, across.output * channels)
             strides = (n, row * down.stride, row * down.dilation, column * across.dilation, item)
@@ -201,7 +207,7 @@ def _forward_in_steps(x: Array, taps: Array, windows: Sequence[Window], least: i
     """Compute `forward` for strides above 1, position by position, all channels at once."""
     down, across = windows
     padded = np.ascontiguousarray(pad_spatial(np, x, windows, 1, 0))
-    n, row, column, item = padded.strides
+    n, row, column, item = steps_of(padded)
     shape = (len(x), down.output, across.output, down.filter, across.filter, x.shape[-1])
     strides = (
         n,
@@ -289,13 +295,13 @@ def backprop_input(
     dtype = kernel.dtype
     kernel, out_backprop = widened(kernel), widened(out_backprop)
     channels, multiplier = kernel.shape[-2:]
-    if xp is np and out_backprop.size:
+    if xp is np and out_backprop.size and keeps_zeros(kernel, windows):
         found = _compiled_gather(input_shape, kernel, out_backprop, windows)
         if found is not None:
             return found.astype(dtype, copy=False)
-    phases = gradient_phases(windows) if _suits(xp, out_backprop, windows) else None
-    if phases is not None and kernel.size:
-        return _gather(kernel, out_backprop, windows, phases).astype(dtype, copy=False)
+        phases = gradient_phases(windows) if _suits(xp, out_backprop, windows) else None
+        if phases is not None and kernel.size:
+            return _gather(kernel, out_backprop, windows, phases).astype(dtype, copy=False)
     split = out_backprop.reshape(*out_backprop.shape[:-1], channels, multiplier)
     total = xp.zeros((input_shape[0], *(w.padded for w in windows), channels), kernel.dtype)
     for element in product(*(range(w.filter) for w in windows)):

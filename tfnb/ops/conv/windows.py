@@ -293,6 +293,18 @@ def strided_view(xp: Xp, x: Array, shape: Sequence[int], strides: Sequence[int])
     return xp.lib.stride_tricks.as_strided(x, shape, strides)
 
 
+def steps_of(x: Array) -> tuple[int, ...]:
+    """Return the strides of an array in C order, in bytes.
+
+    NumPy keeps any stride for an axis of one element, such as the channel of a turned image.
+    """
+    steps, step = [], x.dtype.itemsize
+    for size in reversed(x.shape):
+        steps.append(step)
+        step *= size
+    return tuple(reversed(steps))
+
+
 def unpad_spatial(x: Array, windows: Sequence[Window], first_axis: int) -> Array:
     """Return the inner part of a padded array, as a view."""
     inner: list[slice] = [slice(None)] * x.ndim

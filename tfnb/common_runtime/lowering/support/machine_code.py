@@ -251,7 +251,8 @@ def write_kernel(
       inputs: dtype and shape of each input.
       outputs: the numbers of the members whose results are results of the kernel.
       kinds: a letter for each input: "a" for an array in C order, the default, "n" for a NumPy
-        scalar, "s" for an array with other strides, of which the last one is that of C order.
+        scalar, "s" for an array with other strides, of which that of the innermost loop is one
+        element.
 
     Raises:
       NotElementwise: the nodes, or their inputs, are not supported.
@@ -345,11 +346,14 @@ class KernelWriter:
         self._rank = results[0].ndim
         # The strides that the loops need, by their names: the number of the input and its axis.
         self._strides: dict[str, tuple[int, int]] = {}
+        # The axis of the innermost loop in each input with strides: a last axis of 1 has no loop.
+        self._inner_axes: dict[int, int] = {}
         for name, (number, shape) in reads.items():
             if kinds[number] != "s":
                 continue
             if shape != inputs[number][1] or not self._masks[name][-1]:
                 raise NotElementwise("strides")
+            self._inner_axes[number] = axes[-1] - self._rank + len(shape)
             for d, varies in enumerate(self._masks[name][:-1]):
                 if varies:
                     axis = axes[d] - self._rank + len(shape)
@@ -531,9 +535,9 @@ class KernelWriter:
                 lines.append(f"  %fits{i}.{d} = icmp eq i64 %dim{i}.{d}, %size{i}.{d}")
                 lines.append(f"  %ok{i}.{d + 2} = and i1 %ok{i}.{d + 1}, %fits{i}.{d}")
             require(f"%ok{i}.{len(shape) + 1}")
-            if self._kinds[i] == "s":
+            if i in self._inner_axes:
                 field(f"%strides{i}", ob, array_calls.STRIDES, "ptr")
-                field(f"%inner{i}", f"%strides{i}", 8 * (len(shape) - 1), "i64")
+                field(f"%inner{i}", f"%strides{i}", 8 * self._inner_axes[i], "i64")
                 lines.append(f"  %close{i} = icmp eq i64 %inner{i}, {dtype.itemsize}")
                 require(f"%close{i}")
                 for name, (of, axis) in self._strides.items():
