@@ -4,8 +4,9 @@ Incomplete beta and gamma functions.
 
 Everything is computed in float64, so that float32 results are exact to the last digit, except for
 ``erf_of_singles``, which models of language call for each activation. On a GPU CuPy's own library
-is used where it has the function. Sources of the formulas: Cephes for erf and erfc; asymptotic series with recurrence for digamma; Euler-Maclaurin for zeta; series and continued
-fractions for the incomplete functions; the trapezoidal rule on integrals for the Bessel functions.
+is used where it has the function. Sources of the formulas: Cephes for erf and erfc; asymptotic
+series with recurrence for digamma; Euler-Maclaurin for zeta; series and continued fractions for the
+incomplete functions; the trapezoidal rule on integrals for the Bessel functions.
 """
 
 from __future__ import annotations
