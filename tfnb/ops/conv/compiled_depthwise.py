@@ -18,6 +18,7 @@ from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.conv.compiled_conv import (
     SUMMED,
     cell_offsets,
+    least_of,
     lies_close,
     plan_of,
     plus,
@@ -112,37 +113,49 @@ def _write_filter(loops: Loops) -> None:
     channels, the end of the vectors, the number of positions, of tiles of cells, and of channels.
     """
     begin, end, total, tiles, channels = (loops.size(i) for i in range(5))
-    kind = f"<{LANES} x float>"
     parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
-    with (
-        loops.loop("0", parts) as part,
-        loops.loop(begin, end) as vector,
-        loops.loop("0", tiles) as tile,
-    ):
+    # Loads with a mask take longer.
+    whole = least_of(loops, loops.do("sdiv i64", channels, str(LANES)), end)
+    rest = loops.choose("i64", loops.do("icmp sgt i64", begin, whole), begin, whole)
+    with loops.loop("0", parts) as part:
         here = loops.do("mul nuw nsw i64", part, str(SUMMED))
-        there = loops.do("add i64", here, str(SUMMED))
-        there = loops.choose("i64", loops.do("icmp slt i64", there, total), there, total)
-        first = loops.do("mul i64", vector, str(LANES))
-        mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
-        start = loops.do("mul nuw nsw i64", tile, str(_CELLS))
-        numbers = [loops.do("add i64", start, str(c)) for c in range(_CELLS)]
-        cells = [loops.do("add i64", loops.load("i64", 3, number), first) for number in numbers]
-        sums = [loops.variable(kind, "zeroinitializer") for _ in numbers]
-        with loops.loop(here, there) as i:
-            seen = loops.load("i64", 4, i)
-            at = loops.do("add i64", loops.load("i64", 5, i), first)
-            came = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
-            for cell, total_of in zip(cells, sums, strict=True):
-                place = loops.place("float", "%a1", loops.do("add i64", cell, seen))
-                product = loops.do(
-                    f"fmul contract {kind}", loops.vector_load(place, LANES, mask), came
-                )
-                total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
-        for number, total_of in zip(numbers, sums, strict=True):
-            at = loops.do("add i64", loops.do("mul i64", number, channels), first)
-            place = loops.place("float", "%a0", at)
-            before = loops.vector_load(place, LANES, mask)
-            loops.vector_store(loops.do(f"fadd {kind}", before, total_of.get()), place, LANES, mask)
+        there = least_of(loops, loops.do("add i64", here, str(SUMMED)), total)
+        with loops.loop(begin, whole) as vector, loops.loop("0", tiles) as tile:
+            _write_sums(loops, times(loops, vector, LANES), tile, (here, there), "")
+        with loops.loop(rest, end) as vector, loops.loop("0", tiles) as tile:
+            first = times(loops, vector, LANES)
+            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+            _write_sums(loops, first, tile, (here, there), mask)
+
+
+def _write_sums(loops: Loops, first: str, tile: str, positions: tuple[str, str], mask: str) -> None:
+    """Add the sums over some positions to a tile of the filter's gradient.
+
+    Args:
+      loops: the function under construction.
+      first: the first channel.
+      tile: the number of the tile.
+      positions: the first position and the end of the positions.
+      mask: the lanes that are channels; "" where all are.
+    """
+    channels, kind = loops.size(4), f"<{LANES} x float>"
+    start = loops.do("mul nuw nsw i64", tile, str(_CELLS))
+    numbers = [loops.do("add i64", start, str(c)) for c in range(_CELLS)]
+    cells = [loops.do("add i64", loops.load("i64", 3, number), first) for number in numbers]
+    sums = [loops.variable(kind, "zeroinitializer") for _ in numbers]
+    with loops.loop(*positions) as i:
+        seen = loops.load("i64", 4, i)
+        at = loops.do("add i64", loops.load("i64", 5, i), first)
+        came = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
+        for cell, total_of in zip(cells, sums, strict=True):
+            place = loops.place("float", "%a1", loops.do("add i64", cell, seen))
+            product = loops.do(f"fmul contract {kind}", loops.vector_load(place, LANES, mask), came)
+            total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+    for number, total_of in zip(numbers, sums, strict=True):
+        at = loops.do("add i64", loops.do("mul i64", number, channels), first)
+        place = loops.place("float", "%a0", at)
+        before = loops.vector_load(place, LANES, mask)
+        loops.vector_store(loops.do(f"fadd {kind}", before, total_of.get()), place, LANES, mask)
 
 
 _ROUTINES = {

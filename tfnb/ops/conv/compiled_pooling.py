@@ -20,7 +20,7 @@ from tfnb.ops.conv.compiled_conv import lies_close, places_of
 from tfnb.ops.conv.windows import pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
@@ -39,6 +39,34 @@ def _larger(loops: Loops, kind: str, found: str, value: str) -> str:
     return loops.do("select", f"<{LANES} x i1> {mask}", f"{kind} {value}", f"{kind} {found}")
 
 
+def _vectors(loops: Loops, channels: str) -> Iterator[tuple[str, str]]:
+    """Yield the first channel and the mask of vectors, in a loop over full ones, then for the rest.
+
+    Loads and above all stores with a mask, which is "" for full ones, take longer with AVX2.
+    """
+    whole = loops.do("sdiv i64", channels, str(LANES))
+    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
+    with loops.loop("0", whole) as vector:
+        yield loops.do("mul i64", vector, str(LANES)), ""
+    with loops.loop(whole, vectors) as vector:
+        first = loops.do("mul i64", vector, str(LANES))
+        yield first, loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+
+
+def _add_where(loops: Loops, some: str, came: str, target: str, mask: str) -> None:
+    """Add a vector to memory in the lanes of one mask, which are among those of another one."""
+    kind = f"<{LANES} x float>"
+    if mask:
+        some = loops.do(f"and <{LANES} x i1>", some, mask)
+        total = loops.do(f"fadd {kind}", loops.vector_load(target, LANES, some), came)
+        loops.vector_store(total, target, LANES, some)
+        return
+    before = loops.vector_load(target, LANES)
+    total = loops.do(f"fadd {kind}", before, came)
+    chosen = loops.do("select", f"<{LANES} x i1> {some}", f"{kind} {total}", f"{kind} {before}")
+    loops.vector_store(chosen, target, LANES)
+
+
 def _write(loops: Loops, *, is_maximum: bool, start_value: float) -> None:
     """Write the routine, which begins with a value at each position.
 
@@ -49,8 +77,24 @@ def _write(loops: Loops, *, is_maximum: bool, start_value: float) -> None:
     begin, end, total, cells, channels = (loops.size(i) for i in range(5))
     kind = f"<{LANES} x float>"
     last_start = loops.do("sub i64", total, str(_POSITIONS))
-    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
     empty = loops.splat("float", literal(start_value, "float"), LANES)
+
+    def write_vector(first: str, places: list[str], targets: list[str], mask: str) -> None:
+        starts = [loops.do("add i64", place, first) for place in places]
+        made = [loops.variable(kind, empty) for _ in places]
+        with loops.loop("0", cells) as cell:
+            offset = loops.load("i64", 4, cell)
+            for one, found in zip(starts, made, strict=True):
+                place = loops.place("float", "%a1", loops.do("add i64", one, offset))
+                value = loops.vector_load(place, LANES, mask)
+                if is_maximum:
+                    found.set(_larger(loops, kind, found.get(), value))
+                else:
+                    found.set(loops.do(f"fadd {kind}", found.get(), value))
+        for target, found in zip(targets, made, strict=True):
+            place = loops.place("float", "%a0", loops.do("add i64", target, first))
+            loops.vector_store(found.get(), place, LANES, mask)
+
     with loops.loop(begin, end) as tile:
         start = loops.do("mul nuw nsw i64", tile, str(_POSITIONS))
         is_beyond = loops.do("icmp sgt i64", start, last_start)
@@ -58,23 +102,8 @@ def _write(loops: Loops, *, is_maximum: bool, start_value: float) -> None:
         numbers = [loops.do("add i64", start, str(p)) for p in range(_POSITIONS)]
         places = [loops.load("i64", 2, number) for number in numbers]
         targets = [loops.load("i64", 3, number) for number in numbers]
-        with loops.loop("0", vectors) as vector:
-            first = loops.do("mul i64", vector, str(LANES))
-            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
-            starts = [loops.do("add i64", place, first) for place in places]
-            made = [loops.variable(kind, empty) for _ in numbers]
-            with loops.loop("0", cells) as cell:
-                offset = loops.load("i64", 4, cell)
-                for one, found in zip(starts, made, strict=True):
-                    place = loops.place("float", "%a1", loops.do("add i64", one, offset))
-                    value = loops.vector_load(place, LANES, mask)
-                    if is_maximum:
-                        found.set(_larger(loops, kind, found.get(), value))
-                    else:
-                        found.set(loops.do(f"fadd {kind}", found.get(), value))
-            for target, found in zip(targets, made, strict=True):
-                place = loops.place("float", "%a0", loops.do("add i64", target, first))
-                loops.vector_store(found.get(), place, LANES, mask)
+        for first, mask in _vectors(loops, channels):
+            write_vector(first, places, targets, mask)
 
 
 def _write_gradient(loops: Loops) -> None:
@@ -87,7 +116,6 @@ def _write_gradient(loops: Loops) -> None:
     """
     begin, end, positions, cells, channels = (loops.size(i) for i in range(5))
     kind, places_kind, bits = f"<{LANES} x float>", f"<{LANES} x i32>", f"<{LANES} x i1>"
-    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
     first_position = loops.do("mul i64", begin, positions)
     last_position = loops.do("mul i64", end, positions)
 
@@ -96,9 +124,7 @@ def _write_gradient(loops: Loops) -> None:
 
     with loops.loop(first_position, last_position) as position:
         seen, given = (loops.load("i64", array, position) for array in (3, 4))
-        with loops.loop("0", vectors) as vector:
-            first = loops.do("mul i64", vector, str(LANES))
-            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+        for first, mask in _vectors(loops, channels):
             start = loops.do("add i64", seen, first)
             at = loops.do("add i64", start, loops.load("i64", 5, "0"))
             best = loops.variable(
@@ -117,11 +143,8 @@ def _write_gradient(loops: Loops) -> None:
             came = loops.vector_load(loops.place("float", "%a2", at), LANES, mask)
             with loops.loop("0", cells) as cell:
                 has_won = loops.do(f"icmp eq {places_kind}", winner.get(), spread(cell))
-                some = loops.do(f"and {bits}", has_won, mask)
                 at = loops.do("add i64", start, loops.load("i64", 5, cell))
-                target = loops.place("float", "%a0", at)
-                total = loops.do(f"fadd {kind}", loops.vector_load(target, LANES, some), came)
-                loops.vector_store(total, target, LANES, some)
+                _add_where(loops, has_won, came, loops.place("float", "%a0", at), mask)
 
 
 def _write_equals(loops: Loops) -> None:
@@ -132,15 +155,12 @@ def _write_equals(loops: Loops) -> None:
     """
     begin, end, positions, cells, channels = (loops.size(i) for i in range(5))
     kind, bits = f"<{LANES} x float>", f"<{LANES} x i1>"
-    vectors = loops.do("sdiv i64", loops.do("add i64", channels, str(LANES - 1)), str(LANES))
     near = loops.splat("float", loops.load("float", 7, "0"), LANES)
     first_position = loops.do("mul i64", begin, positions)
     last_position = loops.do("mul i64", end, positions)
     with loops.loop(first_position, last_position) as position:
         seen, given = (loops.load("i64", array, position) for array in (4, 5))
-        with loops.loop("0", vectors) as vector:
-            first = loops.do("mul i64", vector, str(LANES))
-            mask = loops.first_lanes(loops.do("sub i64", channels, first), LANES)
+        for first, mask in _vectors(loops, channels):
             start, at = (loops.do("add i64", one, first) for one in (seen, given))
             came, most = (
                 loops.vector_load(loops.place("float", array, at), LANES, mask)
@@ -151,10 +171,8 @@ def _write_equals(loops: Loops) -> None:
                 value = loops.vector_load(loops.place("float", "%a1", at), LANES, mask)
                 below = loops.do(f"fcmp olt {kind}", loops.do(f"fsub {kind}", value, most), near)
                 above = loops.do(f"fcmp olt {kind}", loops.do(f"fsub {kind}", most, value), near)
-                some = loops.do(f"and {bits}", loops.do(f"and {bits}", below, above), mask)
-                target = loops.place("float", "%a0", at)
-                total = loops.do(f"fadd {kind}", loops.vector_load(target, LANES, some), came)
-                loops.vector_store(total, target, LANES, some)
+                some = loops.do(f"and {bits}", below, above)
+                _add_where(loops, some, came, loops.place("float", "%a0", at), mask)
 
 
 _GRADIENT = Routine(6, _write_gradient)
