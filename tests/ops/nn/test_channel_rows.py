@@ -137,3 +137,19 @@ def test_biases_are_added_in_rows_of_any_length(shape: tuple[int, ...], dtype: s
     value.reshape(-1)[:2] = np.nan
     bias = bias.astype(dtype)
     np.testing.assert_array_equal(_add_bias(np, value, bias, -1), value + bias)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 9001), (2, 1, 1, 270_001), (3, 1, 1, 180_001)])
+def test_blocks_of_one_row_leave_the_inputs_unchanged(shape: tuple[int, ...]) -> None:
+    """The sum of one row is no view of it, to which the sums of other blocks are added."""
+    random = np.random.default_rng(11)
+    x, grad = (random.normal(size=shape).astype("f4") for _ in range(2))
+    kept = x.copy(), grad.copy()
+    ones, zeros = np.ones(shape[-1], "f4"), np.zeros(shape[-1], "f4")
+    y, mean, *_ = _batch_norm(np, x, ones, zeros, zeros, ones, 1e-3, 1.0, "NHWC", True)
+    found = _batch_norm_grad(np, grad, x, ones, mean, ones, 1e-3, "NHWC", True)
+    np.testing.assert_array_equal(x, kept[0])
+    np.testing.assert_array_equal(grad, kept[1])
+    np.testing.assert_allclose(y.sum((0, 1, 2)), zeros, atol=1e-4)
+    np.testing.assert_allclose(found[2], kept[1].sum((0, 1, 2)), atol=1e-5)
+    assert not np.shares_memory(found[2], grad)

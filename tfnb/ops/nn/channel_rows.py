@@ -94,12 +94,12 @@ class ChannelRows:
         return [found[number] for number in range(count)]
 
     def partial_sum(self, rows: Array) -> Array:
-        """Return the sums of a block, of which `total` makes the sum per channel."""
-        if not self._repeats:
-            return sum_over(self._xp, rows, self._others)
+        """Return the sums of a block, of which `total` makes the sum per channel: a new array."""
         if self._repeats == 1 and rows.size < LARGE:
             return np.add.reduce(rows, axis=0)
-        return sum_over(np, rows, (0,))
+        found = sum_over(self._xp, rows, (0,) if self._repeats else self._others)
+        # The sum of one row may be a view of it.
+        return found.copy() if found.size == rows.size else found
 
     def partial_products(self, rows: Array, others: Array) -> Array:
         """Return the sums of the products of two blocks, of which `total` makes those of channels.
@@ -116,7 +116,10 @@ class ChannelRows:
         return total
 
     def total(self, parts: Sequence[Array]) -> Array:
-        """Return the sum per channel, given the sums of all blocks in order."""
+        """Return the sum per channel, given the sums of all blocks in order.
+
+        The first one is overwritten.
+        """
         whole = parts[0]
         for part in parts[1:]:
             whole = np.add(whole, part, out=whole)
