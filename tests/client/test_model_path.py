@@ -117,6 +117,15 @@ def test_a_size_that_is_also_a_letter_makes_no_text(tmp_path: Path, mark: str) -
     assert _doubles(tmp_path / "g.pb")
 
 
+def test_a_node_may_have_the_name_of_a_mark(tmp_path: Path) -> None:
+    """A model of TensorFlow Lite has its mark where a GraphDef has the first node's name."""
+    with tf.Graph().as_default() as graph:
+        tf.identity(tf.placeholder(tf.float32, [2], name="TFL3"), name="out")
+    path = tmp_path / "a.pb"
+    path.write_bytes(graph.as_graph_def().SerializeToString())
+    assert list(tf.load(path).inputs) == ["TFL3"]
+
+
 def test_a_path_may_be_bytes_or_a_url_of_this_machine(tmp_path: Path, graph_def: Any) -> None:
     """Both name the file."""
     path = tmp_path / "g.pb"

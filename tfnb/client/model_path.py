@@ -26,7 +26,8 @@ _MARKS = (
         f"{_NOT_HERE}. TensorFlow turns it into a SavedModel: "
         "tf.keras.models.load_model(path).export(folder)",
     ),
-    (4, b"TFL3", "a model of TensorFlow Lite", f"{_NOT_HERE}, such as it was made from"),
+    # Behind an offset below 2**24; a GraphDef has the length of the first node's name there.
+    (3, b"\0TFL3", "a model of TensorFlow Lite", f"{_NOT_HERE}, such as it was made from"),
     (0, b"PK\x03\x04", "a zip archive", f"{_NOT_HERE}. If one is inside, unpack it"),
     (0, b"\x1f\x8b", "compressed with gzip", f"{_UNPACK}: gunzip, or tar -xzf for a .tar.gz"),
     (0, b"BZh", "compressed with bzip2", _UNPACK),
