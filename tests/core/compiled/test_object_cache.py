@@ -39,10 +39,15 @@ def test_file_of_another_kernel_is_ignored(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_pipe_or_folder_in_place_of_a_file_is_ignored(tmp_path):
-    """A pipe without a writer counts as missing and is replaced; a folder stays."""
+    """A pipe counts as missing, with a writer or without, and is replaced; a folder stays."""
     cache = ObjectCache(str(tmp_path / "mine"))
     os.mkfifo(tmp_path / "mine" / "a.o")
     assert cache.read("a") is None
+    writer = os.open(tmp_path / "mine" / "a.o", os.O_RDWR)
+    try:
+        assert cache.read("a") is None
+    finally:
+        os.close(writer)
     cache.write("a", b"code")
     assert cache.read("a") == b"code"
     (tmp_path / "mine" / "b.o").mkdir()

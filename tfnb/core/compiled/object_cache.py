@@ -49,7 +49,7 @@ class ObjectCache:
             return None
         try:
             with open(self._path(key), "rb", opener=_open_at_once) as file:
-                content = file.read()
+                content = file.read() or b""  # None: a pipe whose writer has written nothing
         except OSError:
             return None
         digest, code = content[:_DIGEST], content[_DIGEST:]
