@@ -15,6 +15,7 @@ import tfnb as tf
 from tests.serving.conftest import Service, serving
 from tfnb.serving import serve
 from tfnb.serving.model_runner import ModelRunner
+from tfnb.serving.rest_service import RestService
 from tfnb.serving.served_model import ServedModel
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ def test_paths_may_have_letters_of_either_case(half_plus_two: Service) -> None:
     """TensorFlow Serving compares its own words so, and the model's name as it is written."""
     assert half_plus_two.ask("GET", "/V1/Models/half_plus_two/Metadata")[0] == 200
     assert half_plus_two.ask("GET", "/v1/models/HALF_plus_two")[0] == 404
+    long_s = "regre%C5%BF%C5%BF"  # lower-case letters of another alphabet's form
+    assert half_plus_two.ask("POST", f"/v1/models/half_plus_two:{long_s}", {})[0] == 400
 
 
 @pytest.mark.parametrize(
@@ -311,6 +314,29 @@ def test_a_client_may_ask_before_it_sends(half_plus_two: Service) -> None:
         is_all=False,
     )
     assert found.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize("asks", [b"", b"Expect: 100-continue\r\n"])
+def test_a_fault_of_the_server_is_logged(
+    half_plus_two_path: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    asks: bytes,
+) -> None:
+    """Also where a part of the answer was sent before; a client sees no traceback."""
+
+    async def fail(*_: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(RestService, "_predict", fail)
+    with serving(half_plus_two_path, "half_plus_two") as service:
+        found = service.raw(
+            b"POST /v1/models/half_plus_two:predict HTTP/1.1\r\nHost: localhost\r\n"
+            b"Connection: close\r\n" + asks + b"Content-Length: 2\r\n\r\n{}",
+            is_all=False,
+        )
+    assert b"a fault" not in found
+    assert [str(one.exc_info[1]) for one in caplog.records if one.exc_info] == ["a fault"]
 
 
 def test_the_page_shows_the_state(half_plus_two: Service) -> None:

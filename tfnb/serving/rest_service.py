@@ -39,7 +39,7 @@ _PATH = re.compile(
     r"/v1/models(?:/(?P<name>[^/:]+))?"
     r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
     r"(?::(?P<verb>predict|classify|regress)|/(?P<metadata>metadata))?/?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _MAX_VERSION, _MAX_DIGITS = 2**63 - 1, 19
 _STATUS = {
