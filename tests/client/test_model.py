@@ -402,6 +402,8 @@ def test_a_tensor_is_no_value(graph_file: str) -> None:
     with tf.Model(graph_file, outputs="double") as model:
         with pytest.raises(TypeError, match=r"The input 'a' takes float32.* got a Tensor"):
             model(tensor)
+        with pytest.raises(TypeError, match=r"The input 'a' takes float32.* got a Tensor"):
+            model.predict(tensor)
 
 
 def test_text_is_no_boolean(tmp_path: Path) -> None:
@@ -411,9 +413,13 @@ def test_text_is_no_boolean(tmp_path: Path) -> None:
         path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
     with tf.load(path) as model:
         assert model([True]).tolist() == [False]
-        for value in (["False"], np.array(["False"])):
+        texts = np.array(["False"])
+        for value in (["False"], texts, texts.astype(object), np.array([True, "False"], object)):
             with pytest.raises(TypeError, match="The input 'b' takes bool"):
                 model(value)
+            with pytest.raises(TypeError, match="The input 'b' takes bool"):
+                model.predict(value)
+        assert model(np.array([True, False], object)).tolist() == [False, True]
 
 
 def test_the_summary_ends_with_a_call_that_runs(served: str) -> None:
@@ -434,6 +440,8 @@ def test_a_model_may_have_no_inputs(tmp_path: Path) -> None:
         assert model.example_source() == "model()"
         with pytest.raises(TypeError, match="1 arrays are given; the inputs are none"):
             model(1.0)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has no inputs, thus no rows"):
+            model.predict({})
 
 
 def test_a_sparse_input_is_given_in_parts(tmp_path: Path) -> None:

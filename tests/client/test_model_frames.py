@@ -79,6 +79,19 @@ def test_a_column_that_is_missing_or_there_twice_is_named(model: tf.Model, frame
         model.predict(pandas.concat([frame, frame[["age"]]], axis=1))
 
 
+def test_a_column_of_text_becomes_boolean_by_its_words(tmp_path: Path) -> None:
+    """The advice of the error makes False of "False", which `astype` does not."""
+    with tf.Graph().as_default() as graph:
+        tf.logical_not(tf.placeholder(tf.bool, [None], name="b"), name="not")
+        path = tf.train.write_graph(graph, str(tmp_path), "g.pb", as_text=False)
+    frame = pandas.DataFrame({"b": ["True", "False"]})
+    with tf.load(path) as model:
+        with pytest.raises(TypeError, match=r"frame\['b'\]\.astype\(str\) == 'True'"):
+            model.predict(frame)
+        given = frame.assign(b=frame["b"].astype(str) == "True")
+        assert model.predict(given).tolist() == [False, True]
+
+
 def test_dates_are_no_numbers(model: tf.Model, frame: Any) -> None:
     """The error names the column."""
     dates = pandas.to_datetime(["2020-01-01", "2020-01-02"])

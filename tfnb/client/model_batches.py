@@ -30,8 +30,11 @@ def run_rows(
         between: Called between two batches; it may raise to end the work.
 
     Raises:
-        InvalidArgumentError: The inputs differ in rows, or an output has other rows than they.
+        InvalidArgumentError: There are no inputs, or they differ in rows, or an output has other
+            rows than they.
     """
+    if not inputs:
+        raise errors.invalid_argument("The model has no inputs, thus no rows; call it: model().")
     counts = {len(one) for one in inputs}
     if len(counts) != 1:
         raise errors.invalid_argument(f"The inputs differ in their numbers of rows: {counts}.")

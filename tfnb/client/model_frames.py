@@ -80,9 +80,12 @@ def check_types(model: ArrayFunction, types: Any, chosen: Mapping[str, Any]) -> 
                     array_type, wanted.as_numpy_dtype, "same_kind"
                 )
             if not fits:
+                advice = f"frame.astype({{{name!r}: {wanted.name!r}}})"
+                if wanted == dtypes.bool and _may_be_text(found):
+                    advice = f"frame[{name!r}].astype(str) == 'True'"  # else each text is True
                 raise TypeError(
                     f"Column {name!r} has type {found}; the input {key} is {wanted.name}. Convert "
-                    f"it: frame.astype({{{name!r}: {wanted.name!r}}})"
+                    f"it: {advice}"
                 )
 
 

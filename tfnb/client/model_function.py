@@ -102,7 +102,8 @@ class ModelFunction:
     def _check_type(
         self, key: str, value: Any, found: np.dtype[Any], wanted: np.dtype[Any]
     ) -> None:
-        if not _may_become(found, wanted):
+        is_text = wanted.kind == "b" and found.kind == "O" and _has_text(value)
+        if is_text or not _may_become(found, wanted):
             raise TypeError(self._refusal(key, value))
 
     def as_answer(self, values: Sequence[Any]) -> Any:
@@ -157,6 +158,8 @@ class ModelFunction:
             array = np.asarray(value)
             # An empty list has the type of the input.
             return array if array.size else array.astype(one.dtype.as_numpy_dtype)
+        except NotImplementedError:  # a tensor of a graph
+            raise TypeError(self._refusal(one.key, value)) from None
         except (TypeError, ValueError):
             raise ValueError(self._refusal(one.key, value)) from None
 
@@ -306,10 +309,15 @@ def _type_if_lossy(value: Any, wanted: np.dtype[Any]) -> np.dtype[Any] | None:
         return None
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NotImplementedError):
         return None  # the run fails, and the error names the input
-    lossy = _NUMBERS + "SU" if wanted.kind == "b" else _NUMBERS
+    lossy = _NUMBERS + "SUO" if wanted.kind == "b" else _NUMBERS
     return array.dtype if array.size and array.dtype.kind in lossy else None
+
+
+def _has_text(value: Any) -> bool:
+    """Return whether objects include a text, of which NumPy makes True, also of "False"."""
+    return any(isinstance(item, str | bytes) for item in np.asarray(value).flat)
 
 
 def _may_become(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
