@@ -408,3 +408,6 @@ def test_an_address_where_nothing_can_listen_is_named(half_plus_two_path: str) -
     with pytest.raises(OSError, match=r"REST cannot listen at unix:/no/folder: .*No such file"):
         with serve(half_plus_two_path, rest="unix:/no/folder", grpc=None):
             pass
+    with pytest.raises(OSError, match=r"gRPC cannot listen at unix:/no/folder: .* may not$"):
+        with serve(half_plus_two_path, rest=None, grpc="unix:/no/folder"):
+            pass

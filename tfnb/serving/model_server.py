@@ -196,13 +196,17 @@ def import_web() -> Any:
 
 
 def _not_free(interface: str, address: str, option: str, error: Exception) -> str:
-    why = "another program listens there"
-    if getattr(error, "errno", None) not in (None, errno.EADDRINUSE):
+    code = getattr(error, "errno", None)
+    if code == errno.EADDRINUSE:
+        why = "another program listens there"
+    elif code is None:  # gRPC does not tell
+        why = "another program listens there, or this machine or user may not"
+    else:
         why = str(error)
-    return (
-        f"{interface} cannot listen at {address}: {why}. Choose another port ({option} 0: a free "
-        "one)"
-    )
+    said = f"{interface} cannot listen at {address}: {why}"
+    if address.startswith(UNIX):
+        return said
+    return f"{said}. Choose another port ({option} 0: a free one)"
 
 
 def _is_local(address: str) -> bool:
