@@ -30,11 +30,11 @@ class _Connection(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """Return the answer to what is no request, or to a request that failed in the server."""
-        if status >= 500:
-            self.log_exception("A request from %s failed", request.remote, exc_info=exc)
-            message = None
         if request.writer.output_size > 0:
             raise ConnectionError("A part of the answer was sent already.")
+        if status >= 500:
+            self.log_exception("A request from %s failed", request.remote, exc_info=exc)
+            return malformed(None, status)
         return malformed(message, status)
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
