@@ -1,8 +1,8 @@
 """Resolves a view's target: finds the graph, the session and the signature that a user means.
 
 A target may be an object (graph, session, tensor, operation, variable, path, or a message with a
-graph), or a text: the name
-of such an object in the notebook, a file with a graph, or the name of a node or a scope.
+graph), or a text: the name of such an object in the notebook, a file with a graph, or the name of a
+node or a scope.
 """
 
 from __future__ import annotations
