@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import inspect
+from types import SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,6 +65,24 @@ def test_errors_of_others_look_as_ever(loaded: Any, capsys: pytest.CaptureFixtur
     for cell in ("{}['missing']", "import numpy as np\nnp.zeros(3)[7]", "raise KeyboardInterrupt"):
         loaded.run_cell(cell)
         assert "Traceback (most recent call last)" in capsys.readouterr().out
+
+
+def test_an_error_at_an_instruction_without_a_line_is_shown(
+    loaded: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An interrupt may come at the jump to the beginning of a loop, which has none."""
+    frame = inspect.currentframe()
+    assert frame is not None
+    # Beyond the last instruction of the function.
+    nowhere = TracebackType(None, frame, len(frame.f_code.co_code) + 2, -1)
+    lines: list[int | None] = [nowhere.tb_lineno]
+    assert lines == [None]
+    loaded.user_ns["interrupt"] = KeyboardInterrupt().with_traceback(nowhere)
+    loaded.run_cell("raise interrupt")
+    text = capsys.readouterr().out
+    assert "Traceback (most recent call last)" in text
+    assert "raise interrupt" in text
+    assert text.rstrip().endswith("KeyboardInterrupt:")
 
 
 def test_a_user_s_function_in_a_loop_is_shown_with_its_frames(

@@ -134,11 +134,13 @@ def capture() -> Site:
 
 
 def line_of(code: CodeType, instruction: int) -> int:
-    """Return the line of an instruction of ``code``."""
-    for start, end, line in code.co_lines():
-        if start <= instruction < end and line is not None:
-            return line
-    return code.co_firstlineno
+    """Return the line of an instruction of ``code``, or of one before it if that has no line."""
+    found = code.co_firstlineno
+    for start, _, line in code.co_lines():
+        if start > instruction:
+            break
+        found = found if line is None else line
+    return found
 
 
 def cell_of(site: Site) -> CellRun | None:

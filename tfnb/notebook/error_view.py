@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from html import escape
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tfnb.core.errors import OpError
@@ -17,6 +18,7 @@ from tfnb.framework.traceback_of_user import (
     CreationSite,
     creation_site,
     is_internal,
+    line_of,
     num_registered,
 )
 from tfnb.notebook.kernel.shell import is_notebook, show
@@ -24,7 +26,6 @@ from tfnb.notebook.scenes.attr_text import cut_middle, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 MAX_LINES = 12
 _MAX_LINE = 600
@@ -68,6 +69,7 @@ class ErrorView:
         self._shell.InteractiveTB.__dict__.pop("structured_traceback", None)
 
     def _render(self, kind: Any, error: Any, traceback: Any, *args: Any, **options: Any) -> Any:
+        traceback = _with_lines(traceback)
         full = self._original(kind, error, traceback, *args, **options)
         if not self._is_on() or not is_ours(error, traceback):
             return full
@@ -88,6 +90,26 @@ class ErrorView:
             return lines
         head, colon, rest = lines[0].partition(":")
         return [f"\x1b[31;1m{head}\x1b[0m{colon}{rest}", *lines[1:]]
+
+
+def _with_lines(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback whose entries all have a line, without which IPython displays no error.
+
+    Python's jump to the beginning of a loop may have no line, and may be where an interrupt comes.
+    """
+    entries = []
+    while traceback is not None:
+        entries.append(traceback)
+        traceback = traceback.tb_next
+    for one in reversed(entries):
+        line: int | None = one.tb_lineno  # typeshed does not know of None
+        if line is None or traceback is not one.tb_next:
+            if line is None:
+                line = line_of(one.tb_frame.f_code, one.tb_lasti)
+            traceback = TracebackType(traceback, one.tb_frame, one.tb_lasti, line)
+        else:
+            traceback = one
+    return traceback
 
 
 def is_ours(error: Any, traceback: TracebackType | None) -> bool:
