@@ -10,7 +10,7 @@ import signal
 import tempfile
 import threading
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -147,3 +147,19 @@ def kernels_at_once(monkeypatch: pytest.MonkeyPatch) -> Generator[None, None, No
     monkeypatch.setenv("TFNB_COMPILED", "1")
     with compiling_at_once():
         yield
+
+
+@pytest.fixture
+def clusters(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Collect the clusters of the functions that run."""
+    from tfnb.common_runtime.lowering.rewrite.compiled_clusters import WarmUp
+
+    seen: list[Any] = []
+    begin = WarmUp.__init__
+
+    def made(self: WarmUp, names: Any, clusters: Any) -> None:
+        begin(self, names, clusters)
+        seen[:] = clusters.values()
+
+    monkeypatch.setattr(WarmUp, "__init__", made)
+    return seen

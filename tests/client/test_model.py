@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tfnb as tf
+from tests.client.trained_model import trained_model
 from tfnb.client.model_file import ModelFileError
 
 
@@ -28,19 +29,7 @@ def graph_file(tmp_path: Path) -> str:
 @pytest.fixture
 def trained(tmp_path: Path) -> dict[str, str]:
     """One graph with a variable, in each kind of file."""
-    with tf.Graph().as_default(), tf.Session() as sess:
-        x = tf.placeholder(tf.float32, [None], name="x")
-        y = tf.multiply(x, tf.get_variable("w", initializer=3.0), name="y")
-        sess.run(tf.global_variables_initializer())
-        prefix = tf.train.Saver().save(sess, str(tmp_path / "c" / "model"))
-        tf.saved_model.simple_save(sess, str(tmp_path / "s"), {"in": x}, {"out": y})
-        tf.train.write_graph(sess.graph, str(tmp_path), "g.pb", as_text=False)
-    return {
-        "prefix": prefix,
-        "folder": str(tmp_path / "c"),
-        "saved_model": str(tmp_path / "s"),
-        "graph": str(tmp_path / "g.pb"),
-    }
+    return trained_model(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["prefix", "folder", "saved_model"])

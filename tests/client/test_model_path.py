@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tfnb as tf
+from tests.client.trained_model import trained_model
 from tfnb.client.model_file import ModelFileError
 from tfnb.client.model_path import LARGEST_MESSAGE
 from tfnb.client.model_summary import describe_path
@@ -29,13 +30,7 @@ def graph_def() -> Any:
 @pytest.fixture
 def saved(tmp_path: Path) -> dict[str, str]:
     """A trained model as a checkpoint with its graph, and as a SavedModel."""
-    with tf.Graph().as_default(), tf.Session() as sess:
-        x = tf.placeholder(tf.float32, [None], name="x")
-        y = tf.multiply(x, tf.get_variable("w", initializer=3.0), name="y")
-        sess.run(tf.global_variables_initializer())
-        prefix = tf.train.Saver().save(sess, str(tmp_path / "c" / "model"))
-        tf.saved_model.simple_save(sess, str(tmp_path / "s"), {"in": x}, {"out": y})
-    return {"prefix": prefix, "saved_model": str(tmp_path / "s")}
+    return trained_model(tmp_path)
 
 
 def _doubles(path: Any, **options: Any) -> bool:

@@ -8,26 +8,11 @@ import numpy as np
 import pytest
 
 import tfnb as tf
-from tfnb.common_runtime.lowering.rewrite.compiled_clusters import WarmUp
 from tfnb.core.compiled.helper import HELPER
 from tfnb.core.process import work_sharder
 
 pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.usefixtures("kernels_at_once")
-
-
-@pytest.fixture(name="clusters")
-def _clusters_fixture(monkeypatch):
-    """Collect the clusters of the functions that run."""
-    seen = []
-    begin = WarmUp.__init__
-
-    def made(self, names, clusters):
-        begin(self, names, clusters)
-        seen[:] = clusters.values()
-
-    monkeypatch.setattr(WarmUp, "__init__", made)
-    return seen
 
 
 def results_of(build, feeds, steps=5):
