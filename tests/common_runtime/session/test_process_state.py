@@ -133,6 +133,7 @@ def test_memory_is_given_back_again_only_once_the_process_has_more(monkeypatch) 
     monkeypatch.setattr(process_state, "_keeps_memory", True)
     monkeypatch.setattr(process_state, "_has_messages", False)
     monkeypatch.setattr(process_state, "_least_resident", 0)
+    monkeypatch.setattr(process_state, "_next_look", 0.0)
     monkeypatch.setattr(process_state.ctypes, "CDLL", lambda name: libc)
     monkeypatch.setattr(process_state.host_memory, "resident_bytes", lambda: resident[0])
     counts = []
@@ -141,3 +142,27 @@ def test_memory_is_given_back_again_only_once_the_process_has_more(monkeypatch) 
         process_state.give_memory_back()
         counts.append(found.num_trims)
     assert counts == [1, 1, 1, 1, 1, 2, 2]
+
+
+def test_a_look_that_finds_little_memory_is_not_repeated_at_once(monkeypatch) -> None:
+    """Sessions that are opened and closed beside a large one do not pay for its memory."""
+    looks: list[float] = []
+    now = [0.0]
+
+    def mallinfo2() -> SimpleNamespace:
+        looks.append(now[0])
+        now[0] += 0.001
+        return SimpleNamespace(free=1 << 20)
+
+    libc = SimpleNamespace(mallinfo2=mallinfo2, malloc_trim=None)
+    monkeypatch.setattr(process_state, "_keeps_memory", True)
+    monkeypatch.setattr(process_state, "_has_messages", False)
+    monkeypatch.setattr(process_state, "_least_resident", 0)
+    monkeypatch.setattr(process_state, "_next_look", 0.0)
+    monkeypatch.setattr(process_state, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(process_state.ctypes, "CDLL", lambda name: libc)
+    monkeypatch.setattr(process_state.host_memory, "resident_bytes", lambda: 1 << 30)
+    for _ in range(1000):
+        process_state.give_memory_back()
+        now[0] += 0.0001
+    assert 1 < len(looks) < 5

@@ -22,6 +22,7 @@ import ctypes
 import os
 import platform
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from tfnb.core import host_memory
@@ -55,6 +56,10 @@ _has_messages = False  # guarded by _lock
 _keeps_memory = False  # guarded by _lock
 # Bytes of memory that the process had at least, since some were given back last.
 _least_resident = 0
+# The time before which nothing is looked for, since a look took long and found little; and that
+# rest in times of such a look.
+_next_look = 0.0
+_REST = 50
 
 
 def prepare(config: config_pb2.ConfigProto) -> None:
@@ -92,8 +97,9 @@ def give_memory_back() -> None:
     Nothing is given back by a process that sends or receives messages: each of its sessions would
     take new pages for them.
     """
-    global _least_resident
-    if not _keeps_memory or _has_messages:
+    global _least_resident, _next_look
+    began = time.monotonic()
+    if not _keeps_memory or _has_messages or began < _next_look:
         return
     resident = host_memory.resident_bytes()
     _least_resident = min(_least_resident, resident)
@@ -107,6 +113,9 @@ def give_memory_back() -> None:
         libc.malloc_trim(ctypes.c_size_t(0))
         # glibc still counts what it gave back as free.
         _least_resident = host_memory.resident_bytes()
+    else:  # other sessions use it
+        ended = time.monotonic()
+        _next_look = ended + _REST * (ended - began)
 
 
 class _MallInfo(ctypes.Structure):
