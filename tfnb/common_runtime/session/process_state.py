@@ -56,8 +56,8 @@ _has_messages = False  # guarded by _lock
 _keeps_memory = False  # guarded by _lock
 # Bytes of memory that the process had at least, since some were given back last.
 _least_resident = 0
-# The time before which nothing is looked for, since a look took long and found little; and that
-# rest in times of such a look.
+# No look before this time, in seconds of the monotonic clock, after one that found little; how long
+# to rest after such a look, in times of it.
 _next_look = 0.0
 _REST = 50
 
