@@ -770,11 +770,15 @@ class DirectSession(RuntimeSession):
 
     def _drop(self) -> None:
         """Free executors, kernels and the resources of the devices; called when no step runs."""
+        has_run = bool(self._executors) or not {"_callables", "_partial_runs"}.isdisjoint(
+            vars(self)
+        )
         self._executors.clear()
         if self._owns_kernels:
             self._kernels.clear()
         self._device_mgr.close()
-        process_state.give_memory_back()
+        if has_run:
+            process_state.give_memory_back()
 
     def _check_open(self) -> None:
         if self.is_closed:
