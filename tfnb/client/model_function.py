@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NUMBERS = "biufc"
 _DATES = "mM"
 _CALL_OF_NO_NAME = "model"
-# What a run raises for a value that is no array of the input's type and shape.
+# Errors of a run whose argument does not become an array of the input's type and shape.
 _REFUSALS = (TypeError, ValueError, OverflowError, NotImplementedError, errors.InternalError)
 
 

@@ -103,12 +103,9 @@ def _with_lines(traceback: TracebackType | None) -> TracebackType | None:
         traceback = traceback.tb_next
     for one in reversed(entries):
         line: int | None = one.tb_lineno  # typeshed does not know of None
-        if line is None or traceback is not one.tb_next:
-            if line is None:
-                line = line_of(one.tb_frame.f_code, one.tb_lasti)
-            traceback = TracebackType(traceback, one.tb_frame, one.tb_lasti, line)
-        else:
-            traceback = one
+        if line is None:
+            line = line_of(one.tb_frame.f_code, one.tb_lasti)
+        traceback = TracebackType(traceback, one.tb_frame, one.tb_lasti, line)
     return traceback
 
 

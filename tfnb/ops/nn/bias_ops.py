@@ -74,8 +74,8 @@ def _add_bias(xp: Xp, value: Array, bias: Array, axis: int) -> Array:
     return value + (bias if axis == -1 else bias.reshape((-1,) + (1,) * (value.ndim - 2)))
 
 
-# Rows with up to these numbers of elements are joined into longer ones, the second in arrays of at
-# least so many elements.
+# Rows of fewer than _SHORT elements are joined into longer ones; rows of up to _LONG elements are
+# joined in arrays of at least _LEAST_LONG elements.
 _SHORT, _LONG, _LEAST_LONG = 256, 4096, 32 * LARGE
 
 
