@@ -35,6 +35,7 @@ class Loops:
         self._places: list[str] = []
         self._declared: set[str] = set()
         self._count = 0
+        self._num_sizes = 2
 
     def _new(self) -> str:
         self._count += 1
@@ -68,6 +69,7 @@ class Loops:
 
     def size(self, number: int) -> str:
         """Return a number of the array of sizes."""
+        self._num_sizes = max(self._num_sizes, number + 1)
         place = self.do("getelementptr i64,", "ptr %sizes", f"i64 {number + 1}")
         return self.do("load i64,", f"ptr {place}")
 
@@ -186,33 +188,52 @@ class Loops:
         """Return the source: the function, and the one that Python calls.
 
         The latter is a ``METH_FASTCALL`` function of the arrays; it returns None.  If the first of
-        the sizes is not 0, other threads may run meanwhile.
+        the sizes is not 0, other threads may run meanwhile; if it is more than 1, the team
+        (``team.py``) shares the call, in pieces of one less.
         """
-        given = [f"ptr noalias nocapture %a{i}" for i in range(self._arrays)]
-        given.append("ptr noalias nocapture %sizes")
+        names = [*(f"%a{i}" for i in range(self._arrays)), "%sizes"]
+        given = ", ".join(f"ptr noalias nocapture {name}" for name in names)
         lines = self.declarations()
-        lines.append(f"define internal void @KERNEL_body({', '.join(given)}) {{\nentry:")
+        lines.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+        lines.append(f"define internal void @KERNEL_body({given}) {{\nentry:")
         lines += [*self.lines(), "  ret void\n}"]
-        lines += ["define ptr @KERNEL(ptr %self, ptr %args, i64 %count) {", "entry:"]
+        call = f"  call void @KERNEL_body({', '.join(f'ptr {name}' for name in names)})"
+        lines += [*self._piece(names), "define ptr @KERNEL(ptr %self, ptr %args, i64 %count) {"]
+        lines += ["entry:", f"  %job = alloca [{len(names)} x ptr], align 8"]
         lines.append(f"  %selfp = getelementptr i8, ptr %self, i64 {array_calls.DATA}")
         lines.append("  %data = load ptr, ptr %selfp")
-        for number, name in enumerate(("incref", "none", "leave", "enter")):
+        for number, name in enumerate(("incref", "none", "leave", "enter", "team")):
             lines.append(f"  %{name}.w = getelementptr i64, ptr %data, i64 {number}")
             lines.append(f"  %{name} = load ptr, ptr %{name}.w")
-        names = [*(f"%a{i}" for i in range(self._arrays)), "%sizes"]
         for number, name in enumerate(names):
             lines.append(f"  {name}.o = getelementptr ptr, ptr %args, i64 {number}")
             lines.append(f"  {name}.ob = load ptr, ptr {name}.o")
             lines.append(f"  {name}.f = getelementptr i8, ptr {name}.ob, i64 {array_calls.DATA}")
             lines.append(f"  {name} = load ptr, ptr {name}.f")
-        call = f"  call void @KERNEL_body({', '.join(f'ptr {name}' for name in names)})"
         lines += [
             "  %free = load i64, ptr %sizes",
             "  %together = icmp eq i64 %free, 0",
             "  br i1 %together, label %all, label %part",
             "part:",
             "  %thread = call ptr %leave()",
+            "  %unit = sub i64 %free, 1",
+            "  %is.shared = icmp sgt i64 %unit, 0",
+            "  br i1 %is.shared, label %shared, label %alone",
+            "shared:",
+        ]
+        for number, name in enumerate(names):
+            lines.append(f"  {name}.j = getelementptr ptr, ptr %job, i64 {number}")
+            lines.append(f"  store ptr {name}, ptr {name}.j")
+        lines += [
+            "  %rows.w = getelementptr i64, ptr %sizes, i64 2",
+            "  %rows = load i64, ptr %rows.w",
+            "  %share = load ptr, ptr %team",
+            "  call void %share(ptr %team, ptr @KERNEL_piece, ptr %job, i64 %rows, i64 %unit)",
+            "  br label %back",
+            "alone:",
             call,
+            "  br label %back",
+            "back:",
             "  call void %enter(ptr %thread)",
             "  br label %done",
             "all:",
@@ -224,6 +245,26 @@ class Loops:
             "}",
         ]
         return "\n".join(lines)
+
+    def _piece(self, names: list[str]) -> list[str]:
+        """Return the function that computes a piece of a call: its own sizes have other rows."""
+        count = self._num_sizes + 1
+        lines = ["define internal void @KERNEL_piece(ptr %job, i64 %first, i64 %last) {", "entry:"]
+        for number, name in enumerate(names):
+            lines.append(f"  {name}.j = getelementptr ptr, ptr %job, i64 {number}")
+            lines.append(f"  {name} = load ptr, ptr {name}.j")
+        call = ", ".join(f"ptr {name}" for name in [*names[:-1], "%own"])
+        return [
+            *lines,
+            f"  %own = alloca [{count} x i64], align 64",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %sizes, i64 {8 * count}, i1 false)",
+            "  %first.w = getelementptr i64, ptr %own, i64 1",
+            "  store i64 %first, ptr %first.w",
+            "  %last.w = getelementptr i64, ptr %own, i64 2",
+            "  store i64 %last, ptr %last.w",
+            f"  call void @KERNEL_body({call})",
+            "  ret void\n}",
+        ]
 
 
 class Variable:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core.process import forking
-from tfnb.core.process.work_sharder import shard
+from tfnb.core.process.work_sharder import num_threads, shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -179,15 +179,38 @@ def _request(arrays: int, write: Callable[[Loops], None], pays: bool) -> Compile
 
 def _as_function(address: int) -> Callable[..., None]:
     """Return a compiled routine as a function; it reads what is known in this process only."""
-    from tfnb.core.compiled import array_calls
+    from tfnb.core.compiled import array_calls, team
 
     words = [array_calls.address_of("Py_IncRef"), id(None)]
     words += [array_calls.address_of(f"PyEval_{name}Thread") for name in ("Save", "Restore")]
+    words.append(team.address())
     return array_calls.as_function(address, np.array(words, np.int64))
 
 
 # Estimated nanoseconds of work from which on threads share it.
 _LARGE = 100_000
+
+
+# The same for the team, and of the work of a piece.  A thread has up to this number of pieces.
+_LEAST_SHARED, _LEAST_PIECE, _MOST_PIECES = 40_000, 15_000, 4
+
+
+def shared_unit(rows: int, ns: float) -> int:
+    """Return how many rows a piece has if the team shares a call; 0 if it does not.
+
+    Args:
+      rows: the number of rows.
+      ns: the estimated time of all of them.
+    """
+    threads = num_threads()
+    if threads == 1:
+        return 0
+    from tfnb.core.compiled import team
+
+    pieces = min(rows, int(ns / _LEAST_PIECE), threads * _MOST_PIECES)
+    if pieces < 2 or not team.is_ready(min(threads, pieces) - 1):
+        return 0
+    return -(-rows // pieces)
 
 
 def run_rows(
@@ -220,7 +243,13 @@ def run_sizes(
       ns_per_row: the estimated time of a row.
       sizes: [0, 0, number of rows, further sizes...], which may be used again.
     """
-    if rows * ns_per_row < 2 * _LARGE:
+    ns = rows * ns_per_row
+    if ns >= _LEAST_SHARED and (unit := shared_unit(rows, ns)):
+        given = sizes.copy()
+        given[0] = unit + 1
+        function(*arrays, given)
+        return
+    if ns < 2 * _LARGE:
         function(*arrays, sizes)
         return
 

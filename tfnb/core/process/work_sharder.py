@@ -38,6 +38,10 @@ _PIECES = 3
 # products of matrices, so the first piece is as large as the second can still balance.
 _SHARES = (0.75, 0.25)
 
+def before_sharing() -> None:
+    """Do nothing; threads that are awake without work put in its place what lets them sleep."""
+
+
 _lock = threading.Lock()
 _num_threads = 1
 _helpers = 0  # threads that were started; guarded by _lock
@@ -82,6 +86,7 @@ def shard(total: int, least: int, work: type_of_work, unit: int = 1) -> None:
         if total:
             work(0, total)
         return
+    before_sharing()
     job = _Job(cuts, work)
     for _ in range(min(_num_threads, len(cuts) - 1) - 1):
         _start_helpers()
@@ -94,13 +99,14 @@ def _cuts(total: int, least: int, unit: int) -> list[int]:
     most = total // least
     if most < 2:
         return []
-    if most >= _num_threads / _SHARES[-1]:
+    if most >= 2 * _num_threads:
         parts = [share / _num_threads for share in _SHARES for _ in range(_num_threads)]
     else:
-        pieces = min(most, _num_threads * _PIECES)
+        # As many as threads: a further piece would be made while the other threads wait for it.
+        pieces = min(most, _num_threads)
         parts = [1 / pieces] * pieces
-    begins = (round(total * end / unit) * unit for end in itertools.accumulate(parts[:-1]))
-    return [0, *begins, total]
+    begins = {round(total * end / unit) * unit for end in itertools.accumulate(parts[:-1])}
+    return sorted({0, *begins, total})  # a piece of few units may be empty
 
 
 class _Job:

@@ -62,7 +62,7 @@ from tfnb.common_runtime.lowering.support.traced import (
 )
 from tfnb.core.compiled.array_calls import as_function
 from tfnb.core.compiled.helper import HELPER
-from tfnb.core.compiled.routines import Prices
+from tfnb.core.compiled.routines import Prices, shared_unit
 from tfnb.core.process.work_sharder import shard
 
 if TYPE_CHECKING:
@@ -256,7 +256,9 @@ def is_literal(value: Any) -> bool:
 _SECONDS_OF_CALL = 1e-6
 _SECONDS_OF_ELEMENT = 0.7e-9
 # Elements times instructions from which on threads share the work; it takes 20 us or more.
-_LARGE = 1 << 17
+_LARGE = 1 << 19
+# The same for the team (``core/compiled/team.py``), and an estimate of a function of an element.
+_LEAST_SHARED, _NS_OF_FUNCTION = 1 << 17, 0.2
 
 
 class _Heat:
@@ -352,7 +354,7 @@ class _Form:
         data = data_of(source, self._inputs, self._kinds)
         call = as_function(kernel.addresses[0], data)
         elements = math.prod(source.shape)
-        if elements * source.num_functions >= _LARGE:
+        if elements * source.num_functions >= _LEAST_SHARED:
             run = _large_runner(call, source, elements)
         else:
             run = _small_runner(call, source)
@@ -385,11 +387,16 @@ def _large_runner(
             results = list(map(empty, shapes, dtypes))
         except MemoryError:
             return None  # the nodes need less at a time, or raise the error
+        ns = elements * source.num_functions * _NS_OF_FUNCTION
+        if unit := shared_unit(size, ns):
+            if call(*args, *results, np.array([0, size, unit], np.int64)) is None:
+                return None
+            return results[0] if len(results) == 1 else results
         fits = True
 
         def work(first: int, last: int) -> None:
             nonlocal fits
-            if call(*args, *results, np.array([first, last], np.int64)) is None:
+            if call(*args, *results, np.array([first, last, 0], np.int64)) is None:
                 fits = False
 
         shard(size, least, work)

@@ -27,7 +27,7 @@ from tfnb.common_runtime.lowering.support.traced import (
     type_of_form,
     type_of_member,
 )
-from tfnb.core.compiled import array_calls
+from tfnb.core.compiled import array_calls, team
 from tfnb.core.compiled.llvm_functions import FUNCTIONS, definition, literal
 from tfnb.core.process.records import record
 
@@ -363,7 +363,7 @@ class KernelWriter:
         """Return the text."""
         parts = sorted(self._source.declarations)
         parts += [definition(*one) for one in sorted(self._source.functions)]
-        parts += [self.body(), self._call()]
+        parts += [self.body(), self._piece(), self._call()]
         return "\n".join(parts)
 
     def _memory(self, dtype: np.dtype[Any]) -> str:
@@ -460,15 +460,29 @@ class KernelWriter:
         given = [f"ptr {one}" for one in self._pointers()]
         return ", ".join([*given, *(f"i64 {one}" for one in self._sizes())])
 
+    def _piece(self) -> str:
+        """Return the function that computes a piece of a call that the team shares."""
+        lines = ["define internal void @KERNEL_piece(ptr %job, i64 %first, i64 %last) {", "entry:"]
+        names = [*self._pointers(), *self._sizes()]
+        for number, name in enumerate(names):
+            kind = "ptr" if number < len(self._pointers()) else "i64"
+            lines.append(f"  {name}.j = getelementptr i64, ptr %job, i64 {number}")
+            lines.append(f"  {name} = load {kind}, ptr {name}.j")
+        lines.append(f"  call void @KERNEL_body({self._given()}, i64 %first, i64 %last)")
+        return "\n".join([*lines, "  ret void", "}"])
+
     def _call(self) -> str:
         """Return the function that Python calls: None if an argument is not what it expects.
 
         Its arguments are the inputs, arrays for the results, and an array with the first and the
         last index of the outermost loop; with it, the function lets other threads run meanwhile.
+        The third number of that array is 0, or the team shares the call in pieces of that size.
         Its data, see :func:`data_of`: the sizes of the loops, the type of arrays, functions of
-        Python, None, True, and for each input its dtype and shape, or its type.
+        Python, None, True, the team's words, and for each input its dtype and shape, or its type.
         """
         lines = ["define ptr @KERNEL(ptr %self, ptr %args, i64 %count) {", "entry:"]
+        names = [*self._pointers(), *self._sizes()]
+        lines.append(f"  %job = alloca [{len(names)} x i64], align 8")
         lines.append(f"  %selfp = getelementptr i8, ptr %self, i64 {array_calls.DATA}")
         lines.append("  %data = load ptr, ptr %selfp")
         number = 0
@@ -488,6 +502,7 @@ class KernelWriter:
         word("%true", "ptr")
         word("%leave", "ptr")
         word("%enter", "ptr")
+        word("%team", "ptr")
         checks = 0
 
         def require(test: str) -> None:
@@ -557,8 +572,19 @@ class KernelWriter:
         field("%bounds", "%range", array_calls.DATA, "ptr")
         field("%begin", "%bounds", 0, "i64")
         field("%end", "%bounds", 8, "i64")
+        field("%unit", "%bounds", 16, "i64")
         lines.append("  %thread = call ptr %leave()")
+        lines.append("  %is.shared = icmp sgt i64 %unit, 0")
+        lines += ["  br i1 %is.shared, label %shared, label %alone", "shared:"]
+        for number, name in enumerate(names):
+            kind = "ptr" if number < len(self._pointers()) else "i64"
+            lines.append(f"  {name}.j = getelementptr i64, ptr %job, i64 {number}")
+            lines.append(f"  store {kind} {name}, ptr {name}.j")
+        lines.append("  %share = load ptr, ptr %team")
+        job = "ptr %team, ptr @KERNEL_piece, ptr %job, i64 %end, i64 %unit"
+        lines += [f"  call void %share({job})", "  br label %back", "alone:"]
         lines.append(f"  call void @KERNEL_body({self._given()}, i64 %begin, i64 %end)")
+        lines += ["  br label %back", "back:"]
         lines += ["  call void %enter(ptr %thread)", "  br label %done", "all:"]
         lines.append(f"  call void @KERNEL_body({self._given()}, i64 0, i64 %n0)")
         result = "%out0" if len(self._results) == 1 else "%true"
@@ -574,6 +600,7 @@ def data_of(
     """Return the data that the function of a kernel reads: what is known in this process only."""
     words = [*source.sizes, id(np.ndarray), array_calls.address_of("Py_IncRef"), id(None), id(True)]
     words += [array_calls.address_of(f"PyEval_{name}Thread") for name in ("Save", "Restore")]
+    words.append(team.address())
     for (dtype, shape), kind in zip(inputs, kinds, strict=True):
         words += [id(dtype.type)] if kind == "n" else [id(np.dtype(dtype.type)), *shape]
     return np.array(words, np.int64)
