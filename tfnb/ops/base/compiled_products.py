@@ -20,6 +20,8 @@ from tfnb.core.compiled.routines import Routine, run_rows
 from tfnb.ops.base.large_arrays import LARGE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
 
@@ -50,63 +52,115 @@ def column_blocks(columns: int) -> tuple[tuple[int, int, int, int], ...]:
 def _write(loops: Loops, vectors: int, rows: int) -> None:
     """Write the routine for a number of vectors.
 
-    Its arrays are result, first and second matrix.  Its sizes are the first tile, the end of the
+    Its arrays are results, first and second matrices.  Its sizes are the first tile, the end of the
     tiles, the rows, the first inner number, the end of the inner numbers, the columns, the first
-    one here, the blocks of columns, how many columns there are in the last vector, and the steps
-    from row to row and from column to column of the first matrix.
+    one here, the blocks of columns, how many columns there are in the last vector, the steps from
+    row to row and from column to column of a first matrix, the tiles of a matrix, and the steps
+    from matrix to matrix of results, first and second matrices.  Tiles of all matrices are numbered.
     """
-    numbers = [loops.size(i) for i in range(11)]
-    begin, end, height, here, there, columns, first_of_all, blocks, rest, down, across = numbers
-    kind = f"<{LANES} x float>"
+    numbers = [loops.size(i) for i in range(15)]
+    begin, end, height, here, there, columns, first_of_all, blocks, rest, down, across = numbers[:11]
+    of_matrix, *matrix_steps = numbers[11:]
     mask = loops.first_lanes(rest, LANES)
     adds = loops.do("icmp ne i64", here, "0")
     last_row = loops.do("sub i64", height, "1")
-    with loops.loop("0", blocks) as block, loops.loop(begin, end) as tile:
-        first = loops.do("mul nuw nsw i64", block, str(vectors * LANES))
-        first = loops.do("add i64", first, first_of_all)
-        start = loops.do("mul nuw nsw i64", tile, str(rows))
-        bases, targets = [], []
-        for number in range(rows):
-            # A tile that has fewer rows computes the last one repeatedly.
-            row = loops.do("add i64", start, str(number))
-            row = loops.choose("i64", loops.do("icmp slt i64", row, height), row, last_row)
-            bases.append(loops.place("float", "%a1", loops.do("mul i64", row, down)))
-            targets.append(loops.do("add i64", loops.do("mul i64", row, columns), first))
-        sums = [
-            [loops.variable(kind, "zeroinitializer") for _ in range(vectors)] for _ in range(rows)
+    last_matrix = loops.do("sdiv i64", loops.do("sub i64", end, "1"), of_matrix)
+    with loops.loop(
+        loops.do("sdiv i64", begin, of_matrix), loops.do("add i64", last_matrix, "1")
+    ) as matrix:
+        before = loops.do("mul i64", matrix, of_matrix)
+        first_tile = loops.do("sub i64", begin, before)
+        is_less = loops.do("icmp slt i64", first_tile, "0")
+        first_tile = loops.choose("i64", is_less, "0", first_tile)
+        last_tile = loops.do("sub i64", end, before)
+        is_more = loops.do("icmp sgt i64", last_tile, of_matrix)
+        last_tile = loops.choose("i64", is_more, of_matrix, last_tile)
+        places = [
+            loops.place("float", f"%a{number}", loops.do("mul i64", matrix, step))
+            for number, step in enumerate(matrix_steps)
         ]
-        with loops.loop(here, there) as i:
-            at = loops.do("add i64", loops.do("mul i64", i, columns), first)
-            loaded = [
-                loops.vector_load(
-                    loops.place("float", "%a2", loops.do("add i64", at, str(v * LANES))),
-                    LANES,
-                    mask if v == vectors - 1 else "",
-                )
-                for v in range(vectors)
-            ]
-            step = loops.do("mul i64", i, across)
-            for base, of_row in zip(bases, sums, strict=True):
-                value = loops.do("load float,", f"ptr {loops.place('float', base, step)}")
-                spread = loops.splat("float", value, LANES)
-                for vector, total in zip(loaded, of_row, strict=True):
-                    product = loops.do(f"fmul contract {kind}", spread, vector)
-                    total.set(loops.do(f"fadd contract {kind}", total.get(), product))
-        found = []
-        for target, of_row in zip(targets, sums, strict=True):
-            for v, total in enumerate(of_row):
-                place = loops.place("float", "%a0", loops.do("add i64", target, str(v * LANES)))
-                some = mask if v == vectors - 1 else ""
-                # Memory of a new array may hold anything, NaN included: it is chosen, not added.
-                before = loops.vector_load(place, LANES, some)
-                grown = loops.do(f"fadd {kind}", before, total.get())
-                chosen = loops.do(
-                    "select", f"i1 {adds}", f"{kind} {grown}", f"{kind} {total.get()}"
-                )
-                found.append((chosen, place, some))
-        # After all loads: rows may be there twice.
-        for chosen, place, some in found:
-            loops.vector_store(chosen, place, LANES, some)
+        with loops.loop("0", blocks) as block, loops.loop(first_tile, last_tile) as tile:
+            first = loops.do("mul nuw nsw i64", block, str(vectors * LANES))
+            first = loops.do("add i64", first, first_of_all)
+            start = loops.do("mul nuw nsw i64", tile, str(rows))
+            bases, targets = [], []
+            for number in range(rows):
+                # A tile that has fewer rows computes the last one repeatedly.
+                row = loops.do("add i64", start, str(number))
+                row = loops.choose("i64", loops.do("icmp slt i64", row, height), row, last_row)
+                bases.append(loops.place("float", places[1], loops.do("mul i64", row, down)))
+                targets.append(loops.do("add i64", loops.do("mul i64", row, columns), first))
+            _write_tile(
+                loops,
+                (vectors, rows),
+                (here, there, columns, first, across),
+                (places[2], bases),
+                (places[0], targets),
+                mask,
+                adds,
+            )
+
+
+def _write_tile(
+    loops: Loops,
+    size: tuple[int, int],
+    steps: tuple[str, str, str, str, str],
+    given: tuple[str, Sequence[str]],
+    made: tuple[str, Sequence[str]],
+    mask: str,
+    adds: str,
+) -> None:
+    """Write the products of a tile.
+
+    Args:
+      loops: the function under construction.
+      size: the numbers of vectors and of rows.
+      steps: the first inner number, the end of the inner numbers, the columns, the first one here,
+        and the step from column to column of the first matrix.
+      given: the second matrix, and the rows of the first one.
+      made: the result, and the offsets of its rows.
+      mask: the lanes of the last vector.
+      adds: whether the products are added to what is there.
+    """
+    vectors, rows = size
+    here, there, columns, first, across = steps
+    (second, bases), (result, targets) = given, made
+    kind = f"<{LANES} x float>"
+    sums = [
+        [loops.variable(kind, "zeroinitializer") for _ in range(vectors)] for _ in range(rows)
+    ]
+    with loops.loop(here, there) as i:
+        at = loops.do("add i64", loops.do("mul i64", i, columns), first)
+        loaded = [
+            loops.vector_load(
+                loops.place("float", second, loops.do("add i64", at, str(v * LANES))),
+                LANES,
+                mask if v == vectors - 1 else "",
+            )
+            for v in range(vectors)
+        ]
+        step = loops.do("mul i64", i, across)
+        for base, of_row in zip(bases, sums, strict=True):
+            value = loops.do("load float,", f"ptr {loops.place('float', base, step)}")
+            spread = loops.splat("float", value, LANES)
+            for vector, total in zip(loaded, of_row, strict=True):
+                product = loops.do(f"fmul contract {kind}", spread, vector)
+                total.set(loops.do(f"fadd contract {kind}", total.get(), product))
+    found = []
+    for target, of_row in zip(targets, sums, strict=True):
+        for v, total in enumerate(of_row):
+            place = loops.place("float", result, loops.do("add i64", target, str(v * LANES)))
+            some = mask if v == vectors - 1 else ""
+            # Memory of a new array may hold anything, NaN included: it is chosen, not added.
+            before = loops.vector_load(place, LANES, some)
+            grown = loops.do(f"fadd {kind}", before, total.get())
+            chosen = loops.do(
+                "select", f"i1 {adds}", f"{kind} {grown}", f"{kind} {total.get()}"
+            )
+            found.append((chosen, place, some))
+    # After all loads: rows may be there twice.
+    for chosen, place, some in found:
+        loops.vector_store(chosen, place, LANES, some)
 
 
 def _heights(most: int) -> range:
@@ -171,30 +225,78 @@ def matmul(a: Array, b: Array) -> Array | None:
     if a.dtype != np.float32 or b.dtype != np.float32 or not (a.flags.forc and b.flags.forc):
         return None
     if rows <= MOST_TURNED and b.size >= LARGE and not b.flags.c_contiguous:
-        return None
+        return _turned(a, b)
     seconds = products * _SECONDS_OF_PRODUCT
-    blocks = column_blocks(columns)
-    heights = [_height(rows, number) for number, *_ in blocks]
-    functions = [
-        _ROUTINES[number][height].find(seconds)
-        for (number, *_), height in zip(blocks, heights, strict=True)
-    ]
-    second = None if None in functions else _in_order(b, seconds)
-    if second is None:
+    functions = _functions(rows, columns, seconds)
+    second = None if functions is None else _in_order(b, seconds)
+    if functions is None or second is None:
         return None
-    down, across = a.strides[0] // a.itemsize, a.strides[1] // a.itemsize
     out = np.empty((rows, columns), np.float32)
+    _run(functions, a[np.newaxis], second[np.newaxis], out[np.newaxis])
+    return out
+
+
+def _turned(a: Array, b: Array) -> Array | None:
+    """Return the product of few rows with a transposed matrix, as the transpose of a product."""
+    rows, columns = len(a), b.shape[1]
+    functions = _functions(columns, rows, a.size * columns * _SECONDS_OF_PRODUCT)
+    if functions is None or columns < ROWS[-1]:
+        return None
+    out = np.empty((columns, rows), np.float32)
+    _run(functions, b.T[np.newaxis], np.ascontiguousarray(a.T)[np.newaxis], out[np.newaxis])
+    return out.T.copy()
+
+
+def can_multiply(rows: int, inner: int, columns: int) -> bool:
+    """Return whether `multiply_stack` is faster for such matrices, and ready."""
+    seconds = rows * inner * columns * _SECONDS_OF_PRODUCT
+    return _ARE_FASTER and _functions(rows, columns, seconds) is not None
+
+
+def multiply_stack(a: Array, b: Array, out: Array) -> bool:
+    """Compute the products of two stacks of matrices; return whether the routines are ready.
+
+    Args:
+      a: [matrices, rows, inner numbers] of float32, with any strides that are not negative.
+      b: [matrices, inner numbers, columns] of float32, in C order, with at least a vector of
+        columns.
+      out: [matrices, rows, columns], in C order; receives the products.
+    """
+    if not _ARE_FASTER:
+        return False
+    functions = _functions(a.shape[1], b.shape[2], a.size * b.shape[2] * _SECONDS_OF_PRODUCT)
+    if functions is None:
+        return False
+    _run(functions, a, b, out)
+    return True
+
+
+def _functions(rows: int, columns: int, seconds: float) -> list[Callable[..., None]] | None:
+    """Return the routine of each block of columns; None if one is not ready."""
+    # All are asked, so that they are compiled one right after the other.
+    asked = [
+        _ROUTINES[number][_height(rows, number)].find(seconds)
+        for number, *_ in column_blocks(columns)
+    ]
+    found = [one for one in asked if one is not None]
+    return found if len(found) == len(asked) else None
+
+
+def _run(functions: Sequence[Callable[..., None]], a: Array, b: Array, out: Array) -> None:
+    """Call the routines for stacks of matrices; see `multiply_stack`."""
+    matrices, rows, inner = a.shape
+    columns = b.shape[2]
+    step, down, across = (one // a.itemsize for one in a.strides)
+    steps = (rows * columns, step, inner * columns)
     for begin in range(0, inner, _PART):
         end = min(begin + _PART, inner)
-        for call, height, function in zip(blocks, heights, functions, strict=True):
-            assert function is not None
+        for function, call in zip(functions, column_blocks(columns), strict=True):
             number, first, num_blocks, rest = call
-            per_tile = height * (number + 1) * LANES * (end - begin) * num_blocks
-            sizes = (rows, begin, end, columns, first, num_blocks, rest, down, across)
-            run_rows(
-                function, [out, a, second], -(-rows // height), per_tile * _NS_OF_PRODUCT, *sizes
-            )
-    return out
+            height = _height(rows, number)
+            tiles = -(-rows // height)
+            ns = height * (number + 1) * LANES * (end - begin) * num_blocks * _NS_OF_PRODUCT
+            sizes = (rows, begin, end, columns, first, num_blocks, rest, down, across, tiles)
+            run_rows(function, [out, a, b], matrices * tiles, ns, *sizes, *steps)
 
 
 def _in_order(b: Array, seconds: float) -> Array | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from tfnb.core.compiled.llvm_functions import literal
 from tfnb.core.compiled.routines import Routine, run_rows
 from tfnb.core.process import forking
 from tfnb.core.process.work_sharder import shard
+from tfnb.ops.base import compiled_products
 from tfnb.ops.base.compiled_products import LANES
 from tfnb.ops.base.products import matmul
 from tfnb.ops.conv.compiled_conv import filter_in_order, times, write_after
@@ -171,24 +173,25 @@ def _write_tiles(
 ) -> None:
     """Write the transformation of tiles of images.
 
-    Its arrays are result [36, tiles of the block, channels], images, and room for one tile.  Its
-    sizes are the first tile of the block and the end, the tiles of an image down and across,
-    outputs of a tile down and across, height, width and channels of images, and the padding before
-    rows and columns.
+    Its arrays are result [36, tiles of the block, channels] and images.  Its sizes are the first
+    tile and the end, counted in the block, the block's first tile and its tiles, the tiles of an
+    image down and across, outputs of a tile down and across, height, width and channels of images,
+    and the padding before rows and columns.
     """
-    begin, end, down, across, tall, wide, height, width, channels, top, left = (
-        loops.size(i) for i in range(11)
+    begin, end, block, count, down, across, tall, wide, height, width, channels, top, left = (
+        loops.size(i) for i in range(13)
     )
     vectors, last = _vector_starts(loops, channels)
-    count = loops.do("sub i64", end, begin)
     plane = loops.do("mul i64", count, channels)
     line = loops.do("mul i64", width, channels)
-    with loops.loop(begin, end) as tile:
+    room = loops.room("float", rows * columns * LANES)
+    with loops.loop(begin, end) as number:
+        tile = _sum(loops, block, number)
         image, row, column = _place_of_tile(loops, tile, down, across)
         y = loops.do("sub i64", loops.do("mul i64", row, tall), top)
         x = loops.do("sub i64", loops.do("mul i64", column, wide), left)
         first = loops.do("mul i64", image, loops.do("mul i64", height, line))
-        # A tile that reaches out of its image is copied, with zeros around it.
+        # Of a tile that reaches out of its image a vector at a time is copied, with zeros around.
         tests = [loops.do("icmp slt i64", one, "0") for one in (y, x)]
         tests += [
             loops.do("icmp sgt i64", loops.do("add i64", one, str(reach)), size)
@@ -197,33 +200,32 @@ def _write_tiles(
         is_edge = tests[0]
         for test in tests[1:]:
             is_edge = loops.do("or i1", is_edge, test)
-        with loops.loop("0", loops.choose("i64", is_edge, str(rows), "0")) as i:
-            here = _sum(loops, y, i)
-            is_row = loops.do("icmp ult i64", here, height)
-            with loops.loop("0", str(columns)) as j:
-                there = _sum(loops, x, j)
-                is_in = loops.do("and i1", is_row, loops.do("icmp ult i64", there, width))
-                at = loops.do("add i64", loops.do("mul i64", here, width), there)
-                at = loops.choose("i64", is_in, loops.do("mul i64", at, channels), "0")
-                source = _sum(loops, first, at)
-                number = loops.do("add i64", loops.do("mul i64", i, str(columns)), j)
-                target = loops.do("mul i64", number, channels)
-                with loops.loop("0", channels) as c:
-                    value = loops.load("float", 1, _sum(loops, source, c))
-                    value = loops.choose("float", is_in, value, "0.0")
-                    loops.store("float", value, 2, _sum(loops, target, c))
         corner = _sum(loops, first, loops.do("mul i64", y, line), loops.do("mul i64", x, channels))
-        inside = loops.place("float", "%a1", corner)
-        base = loops.choose("ptr", is_edge, "%a2", inside)
-        short = loops.do("mul i64", channels, str(columns))
-        step = loops.choose("i64", is_edge, short, line)
-        made = loops.do("mul i64", loops.do("sub i64", tile, begin), channels)
+        step = loops.choose("i64", is_edge, str(columns * LANES), line)
+        across_step = loops.choose("i64", is_edge, str(LANES), channels)
+        made = loops.do("mul i64", number, channels)
         with loops.loop("0", vectors) as vector:
             start = _start(loops, vector, last)
+            with loops.loop("0", loops.choose("i64", is_edge, str(rows), "0")) as i:
+                here = _sum(loops, y, i)
+                is_row = loops.do("icmp ult i64", here, height)
+                with loops.loop("0", str(columns)) as j:
+                    there = _sum(loops, x, j)
+                    is_in = loops.do("and i1", is_row, loops.do("icmp ult i64", there, width))
+                    at = loops.do("add i64", loops.do("mul i64", here, width), there)
+                    at = loops.choose("i64", is_in, loops.do("mul i64", at, channels), "0")
+                    source = loops.place("float", "%a1", _sum(loops, first, at, start))
+                    value = loops.vector_load(source, LANES)
+                    value = loops.choose(_KIND, is_in, value, "zeroinitializer")
+                    target = loops.do("add i64", loops.do("mul i64", i, str(columns)), j)
+                    target = loops.do("mul i64", target, str(LANES))
+                    loops.vector_store(value, loops.place("float", room, target), LANES)
+            inside = loops.place("float", "%a1", _sum(loops, corner, start))
+            base = loops.choose("ptr", is_edge, room, inside)
             tools = _Vectors(loops)
             halves = []
             for b in range(columns):
-                shift = _sum(loops, start, loops.do("mul i64", channels, str(b)))
+                shift = loops.do("mul i64", across_step, str(b))
                 places = [
                     _sum(loops, shift, loops.do("mul i64", step, str(a))) for a in range(rows)
                 ]
@@ -290,17 +292,21 @@ def _write_taps(loops: Loops, rows: int, columns: int) -> None:
 def _write_outputs(loops: Loops, tall: int, wide: int, form: str) -> None:
     """Write the transformation of products.
 
-    Its arrays are result, products [36, tiles of the block, channels], and a vector that becomes
-    NaN if a number is not finite.  With a form it has two more: see ``After``.  Its sizes are
-    the first tile of the block and the end, the tiles of an image down and across, and height,
-    width and channels of the result.
+    Its arrays are result, products [36, tiles of the block, channels], and a vector for each tile;
+    that of the first one becomes NaN if a number is not finite.  With a form it has two more: see
+    ``After``.  Its sizes are the first tile and the end, counted in the block, the block's first
+    tile and its tiles, the tiles of an image down and across, and height, width and channels of
+    the result.
     """
-    begin, end, down, across, height, width, channels = (loops.size(i) for i in range(7))
+    begin, end, block, count, down, across, height, width, channels = (
+        loops.size(i) for i in range(9)
+    )
     vectors, last = _vector_starts(loops, channels)
-    plane = loops.do("mul i64", loops.do("sub i64", end, begin), channels)
+    plane = loops.do("mul i64", count, channels)
     tools = _Vectors(loops)
     seen = loops.variable(_KIND, "zeroinitializer")
-    with loops.loop(begin, end) as tile:
+    with loops.loop(begin, end) as number_of_tile:
+        tile = _sum(loops, block, number_of_tile)
         image, row, column = _place_of_tile(loops, tile, down, across)
         y, x = loops.do("mul i64", row, str(tall)), loops.do("mul i64", column, str(wide))
         is_row = [
@@ -312,7 +318,7 @@ def _write_outputs(loops: Loops, tall: int, wide: int, form: str) -> None:
         line = _sum(loops, loops.do("mul i64", image, height), y)
         corner = _sum(loops, loops.do("mul i64", line, width), x)
         corner = loops.do("mul i64", corner, channels)
-        source = loops.do("mul i64", loops.do("sub i64", tile, begin), channels)
+        source = loops.do("mul i64", number_of_tile, channels)
         with loops.loop("0", vectors) as vector:
             start = _start(loops, vector, last)
             of = _sum(loops, source, start)
@@ -341,12 +347,13 @@ def _write_outputs(loops: Loops, tall: int, wide: int, form: str) -> None:
                     is_in = loops.do("and i1", is_row[i], is_column[j])
                     with loops.loop("0", loops.convert("zext i1", is_in, "i64")):
                         loops.vector_store(value, loops.place("float", "%a0", at), LANES)
-    loops.vector_store(seen.get(), "%a2", LANES)
+    own = loops.place("float", "%a2", loops.do("mul i64", begin, str(LANES)))
+    loops.vector_store(seen.get(), own, LANES)
 
 
 # The rows of numbers for each output channel, by what follows.
 _ROWS_OF = {"": 0, "biased": 1, "normed": 4}
-_INPUTS = Routine(3, partial(_write_tiles, rows=REACH, columns=REACH, transform=_Vectors.of_inputs))
+_INPUTS = Routine(2, partial(_write_tiles, rows=REACH, columns=REACH, transform=_Vectors.of_inputs))
 
 
 @lru_cache(maxsize=16)
@@ -367,26 +374,34 @@ def _of_gradients(rows: int, columns: int) -> tuple[Routine, Routine]:
     """Return the transformations for the gradient of filters of a size."""
     tall, wide = 7 - rows, 7 - columns
     return (
-        Routine(3, partial(_write_tiles, rows=tall, columns=wide, transform=_Vectors.of_gradients)),
+        Routine(2, partial(_write_tiles, rows=tall, columns=wide, transform=_Vectors.of_gradients)),
         Routine(2, partial(_write_taps, rows=rows, columns=columns)),
     )
 
 
-# Estimated nanoseconds of a product, here and without transformations, and with filters that do not
+# Estimated nanoseconds of a product without transformations, here, and here with filters that do not
 # stay in the cache; of an element of transformed inputs and outputs, and of filters; of a call.
-_NS_OF_PRODUCT, _NS_OF_FAR_PRODUCT, _NS_OF_ELEMENT, _NS_OF_FILTER = 0.019, 0.035, 0.35, 0.4
+_NS_OF_DIRECT, _NS_OF_ELEMENT, _NS_OF_FILTER = {
+    16: (0.015, 0.5, 0.9), 8: (0.019, 0.35, 0.4)
+}[LANES]  # fmt: skip
+_NS_OF_PRODUCT, _NS_OF_FAR_PRODUCT = 0.019, 0.035
 _NS_OF_CALL = 8000
 _NEAR_BYTES = 1 << 22
 # The least part of the time that has to be saved: the estimates are not exact.
 _LEAST_SAVED = 0.1
 # Estimated time of an element of the transformed arrays on the plain way, and of a vector here.
 _SECONDS_OF_ELEMENT, _NS_OF_VECTOR = 1e-9, 60.0
+_NS_OF_TRANSFORMED = 0.2
 # Bytes of transformed inputs and products of a block, and its fewest tiles.
 _BLOCK_BYTES = 3 << 18
 _LEAST_TILES = 64
 # The fewest blocks for a thread. A block takes about 100 us, and up to twice as long beside one of
 # another thread.
 _LEAST_BLOCKS = 2
+
+
+# The blocks that are one where the team shares each of them.
+_SHARED_BLOCKS = 2
 
 
 # Memory of earlier calls, since the system takes longer to make new pages than a block to compute;
@@ -438,7 +453,7 @@ def suits(kernel_shape: Sequence[int], windows: Sequence[Window], out: Array) ->
     of_tile = products * (_NS_OF_PRODUCT if is_near else _NS_OF_FAR_PRODUCT)
     of_tile += (channels + out_channels) * _NS_OF_ELEMENT
     time = NUM_POINTS * (tiles * of_tile + products * _NS_OF_FILTER) + _NS_OF_CALL
-    direct = out.size * channels * taps * _NS_OF_PRODUCT
+    direct = out.size * channels * taps * _NS_OF_DIRECT
     return bool(time < (1 - _LEAST_SAVED) * direct)
 
 
@@ -478,37 +493,107 @@ def forward(
     filters = memory[: NUM_POINTS * size].reshape(NUM_POINTS, channels, out_channels)
     taps = filter_in_order(kernel)
     run_rows(of_filter, [filters, taps], -(-size // LANES), _NS_OF_VECTOR, size)
-    at_once = _BLOCK_BYTES // (NUM_POINTS * 4 * (channels + out_channels))
-    at_once = max(at_once, _LEAST_TILES)
-    # Blocks of about equal size, which depend on the shapes alone.
-    count = -(-tiles // at_once)
-    cuts = [tiles * part // count for part in range(count + 1)]
+    blocks = _Blocks(tiles, channels, out_channels, _BLOCK_BYTES, _LEAST_TILES)
     first, second = windows
-    of_image = x.shape[1], x.shape[2], channels, first.pad_before, second.pad_before
-    is_finite = np.ones(count, np.bool_)
+    of_image = tall, wide, x.shape[1], x.shape[2], channels, first.pad_before, second.pad_before
+    of_result = height, width, out_channels
+    is_finite = np.ones(blocks.count, np.bool_)
 
     def work(begin: int, end: int) -> None:
-        most = max(cuts[i + 1] - cuts[i] for i in range(begin, end))
-        seen = np.empty(LANES, np.float32)
-        room, given, made = (
-            _taken(NUM_POINTS * count) for count in (channels, most * channels, most * out_channels)
-        )
+        seen = np.zeros((blocks.most, LANES), np.float32)
+        given, made = blocks.memory()
         for number in range(begin, end):
-            start, stop = cuts[number], cuts[number + 1]
-            sizes = [1, start, stop, down, across]
-            inputs = given[: NUM_POINTS * (stop - start) * channels]
-            of_inputs(inputs, x, room, np.array([*sizes, tall, wide, *of_image], np.int64))
-            products = made[: NUM_POINTS * (stop - start) * out_channels]
-            products = products.reshape(NUM_POINTS, stop - start, out_channels)
-            matmul(inputs.reshape(NUM_POINTS, stop - start, channels), filters, out=products)
-            of_result = np.array([*sizes, height, width, out_channels], np.int64)
-            of_outputs(out, products, seen, *(after[1:] if after else ()), of_result)
+            inputs, products = blocks.parts(number, given, made)
+            grid = *blocks.of(number), down, across
+            blocks.transform(of_inputs, [inputs, x], channels, *grid, *of_image)
+            blocks.multiply(inputs, filters, products)
+            arrays = [out, products, seen, *(after[1:] if after else ())]
+            blocks.transform(of_outputs, arrays, out_channels, *grid, *of_result)
             is_finite[number] = not np.isnan(seen).any()
-        _returned(room, given, made)
+        _returned(given, made)
 
-    shard(count, _LEAST_BLOCKS, work)
+    blocks.shard(blocks.count, _LEAST_BLOCKS, work)
     _returned(memory)
     return bool(is_finite.all())
+
+
+class _Blocks:
+    """Blocks of tiles of about equal size, which depend on the shapes alone.
+
+    The team shares each step of a block where compiled products are faster than those of BLAS, else
+    threads share the blocks.
+
+    Args:
+      tiles: the number of tiles.
+      channels: the channels of the images.
+      out_channels: the channels of the result.
+      size: the bytes of the transformed arrays of a block.
+      least: the fewest tiles of a block.
+
+    Attributes:
+      count: the number of blocks.
+      most: the most tiles of one.
+    """
+
+    def __init__(
+        self, tiles: int, channels: int, out_channels: int, size: int, least: int
+    ) -> None:
+        self._channels, self._out_channels = channels, out_channels
+        rows = min(tiles, max(size // (NUM_POINTS * 4 * (channels + out_channels)), least))
+        self._is_shared = compiled_products.can_multiply(rows, channels, out_channels)
+        if self._is_shared:
+            rows *= _SHARED_BLOCKS
+        self.count = -(-tiles // rows)
+        self._cuts = [tiles * part // self.count for part in range(self.count + 1)]
+        self.most = max(b - a for a, b in pairwise(self._cuts))
+
+    def of(self, number: int) -> tuple[int, int]:
+        """Return the first tile of a block, and the number of its tiles."""
+        return self._cuts[number], self._cuts[number + 1] - self._cuts[number]
+
+    def memory(self) -> tuple[Array, Array]:
+        """Return memory for the transformed arrays of a block."""
+        given, made = (
+            _taken(NUM_POINTS * self.most * one) for one in (self._channels, self._out_channels)
+        )
+        return given, made
+
+    def parts(self, number: int, given: Array, made: Array) -> tuple[Array, Array]:
+        """Return the transformed arrays of a block, [36, tiles, channels], in memory for them."""
+        _, tiles = self.of(number)
+        inputs, products = (
+            memory[: NUM_POINTS * tiles * one].reshape(NUM_POINTS, tiles, one)
+            for memory, one in ((given, self._channels), (made, self._out_channels))
+        )
+        return inputs, products
+
+    def transform(
+        self,
+        function: Callable[..., None],
+        arrays: Sequence[Array],
+        channels: int,
+        start: int,
+        tiles: int,
+        *sizes: int,
+    ) -> None:
+        """Transform the tiles of a block; sizes are those of the routine."""
+        if self._is_shared:
+            ns = NUM_POINTS * channels * _NS_OF_TRANSFORMED
+            run_rows(function, arrays, tiles, ns, start, tiles, *sizes)
+        else:
+            function(*arrays, np.array([1, 0, tiles, start, tiles, *sizes], np.int64))
+
+    def multiply(self, a: Array, b: Array, out: Array) -> None:
+        """Compute the products of two stacks of matrices."""
+        if not (self._is_shared and compiled_products.multiply_stack(a, b, out)):
+            matmul(a, b, out=out)
+
+    def shard(self, total: int, least: int, work: Callable[[int, int], None]) -> None:
+        """Call ``work(first, last)`` as ``work_sharder.shard`` does, where threads share blocks."""
+        if self._is_shared:
+            work(0, total)
+        else:
+            shard(total, least, work)
 
 
 # Bytes of transformed inputs and gradients of a block, and the most bytes of the parts of a sum.
@@ -541,46 +626,38 @@ def filter_gradient(
         return None
     x, out_backprop = np.ascontiguousarray(x), np.ascontiguousarray(out_backprop)
     size = channels * out_channels
-    at_once = _SUMMED_BYTES // (NUM_POINTS * 4 * (channels + out_channels))
-    count = -(-tiles // max(at_once, 2 * _LEAST_TILES))
-    cuts = [tiles * part // count for part in range(count + 1)]
-    most = max(cuts[i + 1] - cuts[i] for i in range(count))
+    blocks = _Blocks(tiles, channels, out_channels, _SUMMED_BYTES, 2 * _LEAST_TILES)
+    count = blocks.count
     # Parts that threads share; they depend on the shapes alone, so that the sum does.
     parts = max(2, min(_MOST_PARTS, _MOST_BYTES_OF_PARTS // (NUM_POINTS * 4 * size)))
     parts = min(parts, count)
     first, second = windows
-    of_image = x.shape[1], x.shape[2], channels, first.pad_before, second.pad_before
+    of_image = tall, wide, x.shape[1], x.shape[2], channels, first.pad_before, second.pad_before
+    of_result = tall, wide, height, width, out_channels, 0, 0
     memory = [_taken(NUM_POINTS * size) for _ in range(parts)]
     totals = [one[: NUM_POINTS * size].reshape(NUM_POINTS, channels, out_channels)
               for one in memory]  # fmt: skip
 
     def work(begin: int, end: int) -> None:
-        room, given, came, product = (
-            _taken(NUM_POINTS * numbers)
-            for numbers in (
-                max(channels, out_channels), most * channels, most * out_channels, size,
-            )
-        )  # fmt: skip
+        given, came = blocks.memory()
+        product = _taken(NUM_POINTS * size)
         added = product[: NUM_POINTS * size].reshape(NUM_POINTS, channels, out_channels)
         for part in range(begin, end):
             total = totals[part]
-            blocks = range(count * part // parts, count * (part + 1) // parts)
-            for number in blocks:
-                start, stop = cuts[number], cuts[number + 1]
-                here = [1, start, stop, down, across, tall, wide]
-                inputs = given[: NUM_POINTS * (stop - start) * channels]
-                of_inputs(inputs, x, room, np.array([*here, *of_image], np.int64))
-                grads = came[: NUM_POINTS * (stop - start) * out_channels]
-                of_result = np.array([*here, height, width, out_channels, 0, 0], np.int64)
-                of_gradients(grads, out_backprop, room, of_result)
-                turned = inputs.reshape(NUM_POINTS, stop - start, channels).swapaxes(1, 2)
-                target = total if number == blocks[0] else added
-                matmul(turned, grads.reshape(NUM_POINTS, stop - start, out_channels), out=target)
+            numbers = range(count * part // parts, count * (part + 1) // parts)
+            for number in numbers:
+                inputs, grads = blocks.parts(number, given, came)
+                grid = *blocks.of(number), down, across
+                blocks.transform(of_inputs, [inputs, x], channels, *grid, *of_image)
+                arrays = [grads, out_backprop]
+                blocks.transform(of_gradients, arrays, out_channels, *grid, *of_result)
+                target = total if number == numbers[0] else added
+                blocks.multiply(inputs.swapaxes(1, 2), grads, target)
                 if target is added:
                     np.add(total, added, out=total)
-        _returned(room, given, came, product)
+        _returned(given, came, product)
 
-    shard(parts, -(-_LEAST_BLOCKS * parts // count), work)
+    blocks.shard(parts, -(-_LEAST_BLOCKS * parts // count), work)
     for total in totals[1:]:
         np.add(totals[0], total, out=totals[0])
     grad = np.empty((rows, columns, channels, out_channels), np.float32)
