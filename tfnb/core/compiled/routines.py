@@ -192,7 +192,7 @@ _LARGE = 100_000
 
 
 # The same for the team, and of the work of a piece.  A thread has up to this number of pieces.
-_LEAST_SHARED, _LEAST_PIECE, _MOST_PIECES = 40_000, 15_000, 4
+_LEAST_SHARED, _LEAST_PIECE, _MOST_PIECES = 25_000, 10_000, 4
 
 
 def shared_unit(rows: int, ns: float) -> int:

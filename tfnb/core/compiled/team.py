@@ -58,7 +58,7 @@ _NUM_WORDS = _ASLEEP + MOST_MEMBERS * _LINE
 
 _OPEN = 1 << 32  # a bit of the gate; the lower ones count the members inside
 # How long a member looks for a job before it sleeps, and the caller for members before it does.
-_SPIN_SECONDS, _CALLER_SPIN_SECONDS = 100e-6, 20e-6
+_SPIN_SECONDS, _CALLER_SPIN_SECONDS = 50e-6, 20e-6
 # Jobs without help before members are woken no more, and the jobs for which they are not.
 _MOST_MISSES, _JOBS_UNWOKEN = 8, 32
 _PARTS = (".share", ".serve", ".pause")
@@ -261,7 +261,6 @@ def _write_serve() -> list[str]:
     word = code.do(f"mul i64 {number}, {_LINE}")
     asleep = code.place(code.do(f"add i64 {word}, {_ASLEEP}"))
     lock = code.do(f"load ptr, ptr {code.place(_LOCK_OF, asleep)}")
-    spins = code.read(_SPINS)
     gate, sequence = code.place(_GATE), code.place(_SEQUENCE)
     stop, rest = code.place(_STOP), code.place(_REST)
     code.do(f"call ptr {code.read(_LEAVE, 'ptr')}()")
@@ -294,7 +293,7 @@ def _write_serve() -> list[str]:
     ends = code.do(f"or i64 {code.load(stop)}, {code.load(rest)}")
     code.go(code.do(f"icmp eq i64 {ends}, 0"), "spin", "sleep")
     code.add("spin:")
-    code.go(code.do(f"icmp slt i64 %looks, {spins}"), "again", "sleep")
+    code.go(code.do(f"icmp slt i64 %looks, {code.read(_SPINS)}"), "again", "sleep")
     code.add("again:", *pause, "%more = add i64 %looks, 1", "br label %look", "sleep:")
     code.add(f"store atomic i64 1, ptr {asleep} seq_cst, align 8")
     same = code.do(f"icmp eq i64 {code.load(sequence, 'seq_cst')}, %seen")

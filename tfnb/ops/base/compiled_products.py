@@ -10,6 +10,7 @@ depend on the shapes alone, so that the result does not depend on threads.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -208,6 +209,8 @@ _TRANSPOSED = Routine(2, _write_transposed)
 _LEAST_PRODUCTS, _MOST_PRODUCTS = 1 << 20, 1 << 28
 MOST_TURNED = 96
 """Up to this number of rows, the copy of a large transposed matrix takes longer than it saves."""
+# The same for stacks of matrices.
+_LEAST_STACKED = 1 << 21
 # Inner numbers of a part.
 _PART = 512
 # Estimates of the plain way, and of a multiplication here.
@@ -225,7 +228,7 @@ def matmul(a: Array, b: Array) -> Array | None:
     if a.dtype != np.float32 or b.dtype != np.float32 or not (a.flags.forc and b.flags.forc):
         return None
     if rows <= MOST_TURNED and b.size >= LARGE and not b.flags.c_contiguous:
-        return _turned(a, b)
+        return None
     seconds = products * _SECONDS_OF_PRODUCT
     functions = _functions(rows, columns, seconds)
     second = None if functions is None else _in_order(b, seconds)
@@ -236,21 +239,32 @@ def matmul(a: Array, b: Array) -> Array | None:
     return out
 
 
-def _turned(a: Array, b: Array) -> Array | None:
-    """Return the product of few rows with a transposed matrix, as the transpose of a product."""
-    rows, columns = len(a), b.shape[1]
-    functions = _functions(columns, rows, a.size * columns * _SECONDS_OF_PRODUCT)
-    if functions is None or columns < ROWS[-1]:
-        return None
-    out = np.empty((columns, rows), np.float32)
-    _run(functions, b.T[np.newaxis], np.ascontiguousarray(a.T)[np.newaxis], out[np.newaxis])
-    return out.T.copy()
-
-
 def can_multiply(rows: int, inner: int, columns: int) -> bool:
     """Return whether `multiply_stack` is faster for such matrices, and ready."""
     seconds = rows * inner * columns * _SECONDS_OF_PRODUCT
     return _ARE_FASTER and _functions(rows, columns, seconds) is not None
+
+
+def matmul_stack(a: Array, b: Array) -> Array | None:
+    """Return the products of two stacks of matrices; None where the routines do not fit.
+
+    Args:
+      a: [stacks..., rows, inner numbers].
+      b: [stacks..., inner numbers, columns].
+    """
+    columns = b.shape[-1]
+    products = a.size * columns
+    if not _ARE_FASTER or products < _LEAST_STACKED or columns < LANES or a.shape[-2] < ROWS[-1]:
+        return None
+    if a.dtype != np.float32 or b.dtype != np.float32 or not b.flags.c_contiguous:
+        return None
+    stack = math.prod(a.shape[:-2])
+    first = a.reshape(stack, *a.shape[-2:])
+    if any(one < 0 or one % a.itemsize for one in first.strides):
+        return None
+    out = np.empty((*a.shape[:-1], columns), np.float32)
+    second, target = (one.reshape(stack, *one.shape[-2:]) for one in (b, out))
+    return out if multiply_stack(first, second, target) else None
 
 
 def multiply_stack(a: Array, b: Array, out: Array) -> bool:

@@ -390,7 +390,7 @@ _NEAR_BYTES = 1 << 22
 # The least part of the time that has to be saved: the estimates are not exact.
 _LEAST_SAVED = 0.1
 # Estimated time of an element of the transformed arrays on the plain way, and of a vector here.
-_SECONDS_OF_ELEMENT, _NS_OF_VECTOR = 1e-9, 60.0
+_SECONDS_OF_ELEMENT, _NS_OF_VECTOR = 1e-9, 200.0
 _NS_OF_TRANSFORMED = 0.2
 # Bytes of transformed inputs and products of a block, and its fewest tiles.
 _BLOCK_BYTES = 3 << 18

@@ -199,6 +199,9 @@ def _divided_product(a: Array, b: Array, is_turned: bool) -> Array:
 def _batched_product(a: Array, b: Array) -> Array:
     """Compute the products of matrices with the same leading dimensions."""
     products = a.size * b.shape[-1]
+    found = compiled_products.matmul_stack(a, b)
+    if found is not None:
+        return found
     if products < 2 * _LEAST_PRODUCTS:
         return piecewise_products.multiply_stacks(a, b)
     out = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
