@@ -303,6 +303,72 @@ class _Sums:
                 loops.vector_store(found, place, LANES, mask)
 
 
+# Positions of a tile where there is one output channel.
+_SINGLE_POSITIONS = 8
+# The fewest numbers of a run, and of a window, for which that routine is faster.
+_LEAST_RUN, _LEAST_WINDOW = 8, 32
+
+
+def _write_single(loops: Loops, form: str) -> None:
+    """Write the routine for one output channel: vectors lie along the runs of a window.
+
+    Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
+    in the result, and of the runs of a window.  Its sizes are the first tile, the end of the tiles,
+    and the numbers of positions, of runs, and of numbers in a run.  With a form it has two more
+    arrays: see :class:`After`.
+    """
+    begin, end, total, runs, length = (loops.size(i) for i in range(5))
+    kind = f"<{LANES} x float>"
+    last = loops.do("sub i64", total, "1")
+    whole = loops.do("sdiv i64", loops.do("sub i64", length, "1"), str(LANES))
+    done = times(loops, whole, LANES)
+    mask = loops.first_lanes(loops.do("sub i64", length, done), LANES)
+    with loops.loop(begin, end) as tile:
+        start = times(loops, tile, _SINGLE_POSITIONS)
+        seen, targets = [], []
+        for p in range(_SINGLE_POSITIONS):
+            # A tile that has fewer positions computes the last one repeatedly.
+            number = least_of(loops, plus(loops, start, p), last)
+            seen.append(loops.load("i64", 3, number))
+            targets.append(loops.load("i64", 4, number))
+        sums = [loops.variable(kind, "zeroinitializer") for _ in seen]
+        with loops.loop("0", runs) as run:
+            offset = loops.load("i64", 5, run)
+            weights = loops.place("float", "%a2", times(loops, run, length))
+            bases = [loops.place("float", "%a1", plus(loops, one, offset)) for one in seen]
+
+            def add(
+                at: str, some: str, weights: str = weights, bases: Sequence[str] = bases
+            ) -> None:
+                weight = loops.vector_load(loops.place("float", weights, at), LANES, some)
+                for base, total_of in zip(bases, sums, strict=True):
+                    numbers = loops.vector_load(loops.place("float", base, at), LANES, some)
+                    product = loops.do(f"fmul contract {kind}", weight, numbers)
+                    total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+
+            with loops.loop("0", whole) as i:
+                add(times(loops, i, LANES), "")
+            add(done, mask)
+        found = "zeroinitializer"
+        for p, total_of in enumerate(sums):
+            one = loops.sum_of(total_of.get(), LANES)
+            found = loops.do(f"insertelement {kind}", found, f"float {one}", f"i32 {p}")
+        if form:
+
+            def load(row: int) -> str:
+                return loops.splat("float", loops.load("float", 6, str(row)), LANES)
+
+            found = write_after(loops, form, found, load, 7)
+        for p, target in enumerate(targets):
+            one = loops.do(f"extractelement {kind}", found, f"i32 {p}")
+            loops.store("float", one, 0, target)
+
+
+_SINGLE = {
+    form: Routine(8 if form else 6, partial(_write_single, form=form))
+    for form in ("", "biased", "normed")
+}
+
 # The most numbers of a window in a part of a sum: the filter's copy for a block of channels, 16 or
 # 32 KB, stays in the nearest cache.
 _MOST_PACKED = {16: 128, 8: 256}[LANES]
@@ -356,6 +422,8 @@ SECONDS_OF_PRODUCT: Final = 1.5e-11
 """Estimates of the plain way: of a call, and of a multiplication."""
 NS_OF_PRODUCT: Final = 0.01
 """An estimate of a multiplication here."""
+# The same for one output channel: of a multiplication on the plain way, and of a vector here.
+_SECONDS_OF_SINGLE, _NS_OF_LOAD = 3e-10, 0.5
 
 
 MOST_POSITIONS = max(ROWS)
@@ -446,13 +514,9 @@ def cell_offsets(runs: NDArray[np.int64], length: int, least: int) -> NDArray[np
 
 
 def suits(x: Array, kernel_shape: Sequence[int], dtype: Any) -> bool:
-    """Return whether the routines compute a convolution: float32, all channels in one group.
-
-    A single output channel would leave the other lanes of vectors empty.
-    """
+    """Return whether the routines compute a convolution: float32, all channels in one group."""
     return (
         x.dtype == dtype == np.float32
-        and kernel_shape[-1] > 1
         and x.shape[-1] == kernel_shape[-2]
         and 0 not in x.shape
         and 0 not in kernel_shape
@@ -622,6 +686,8 @@ def convolve(
     shape = kernel.shape
     products = len(x) * math.prod([w.output for w in windows]) * kernel.size
     form = after.form if after else ""
+    if shape[-1] == 1:
+        return _convolve_single(x, kernel, windows, out, after, products)
     seconds = SECONDS_OF_CALL + products * SECONDS_OF_PRODUCT
     # All are asked, so that they are compiled one right after the other.
     functions = [
@@ -634,6 +700,39 @@ def convolve(
     taps = filter_in_order(kernel)
     plan.run(functions, out, plan.padded(x), taps, after=after[1:] if after else ())  # type: ignore[arg-type]
     return True
+
+
+def _convolve_single(
+    x: Array,
+    kernel: Array,
+    windows: Sequence[Window],
+    out: Array,
+    after: After | None,
+    products: int,
+) -> bool:
+    """Compute a convolution with one output channel, see `convolve`, if that is faster here."""
+    across = windows[-1]
+    run = x.shape[-1] * (across.filter if across.dilation == 1 else 1)
+    if run < _LEAST_RUN or kernel.size < _LEAST_WINDOW or kernel.size == x.shape[-1]:
+        return False
+    seconds = SECONDS_OF_CALL + products * _SECONDS_OF_SINGLE
+    function = _SINGLE[after.form if after else ""].find(seconds)
+    if function is None:
+        return False
+    plan = plan_of(("single", kernel.shape), x, windows, out, _single_calls)
+    plan.run(
+        [function], out, plan.padded(x), np.ascontiguousarray(kernel),
+        after=after[1:] if after else (),
+    )  # fmt: skip
+    return True
+
+
+def _single_calls(places: Places) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the call of a convolution with one output channel."""
+    runs, length = len(places.runs), places.length
+    ns = _SINGLE_POSITIONS * runs * -(-length // LANES) * _NS_OF_LOAD
+    call = -(-places.count // _SINGLE_POSITIONS), ns, (places.count, runs, length)
+    return [places.seen, places.targets, places.runs], [call]
 
 
 def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:

@@ -441,7 +441,9 @@ def backprop_filter(
     grad = xp.zeros(tuple(filter_shape), x.dtype)
     if x.size == 0 or out_backprop.size == 0 or grad.size == 0:
         return grad.astype(dtype, copy=False)
-    if xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype):
+    is_suited = xp is np and compiled_conv.suits(x, filter_shape, out_backprop.dtype)
+    # A single output channel would leave the other lanes of vectors empty.
+    if is_suited and filter_shape[-1] > 1:
         found = _compiled_filter_gradient(x, out_backprop, filter_shape, windows)
         if found is not None:
             return found.astype(dtype, copy=False)
