@@ -86,6 +86,7 @@ ACTIVATIONS = {
     [
         ((2, 9, 7, 3), (3, 3, 3, 5), 1), ((2, 9, 7, 3), (3, 2, 3, 70), 2),
         ((3, 30, 33, 20), (3, 3, 20, 37), 1), ((1, 12, 12, 33), (1, 1, 33, 17), 1),
+        ((2, 9, 7, 12), (3, 3, 12, 1), 2),
     ],
 )  # fmt: skip
 def test_bias_and_limits_are_added_in_one_pass(
@@ -318,10 +319,10 @@ def test_what_is_read_elsewhere_stays_a_result(monkeypatch, folded):
 
 
 def test_other_forms_run_node_by_node(monkeypatch, folded):
-    """One output channel, groups, double precision, channels first."""
+    """Few numbers for one output channel, groups, double precision, channels first."""
 
     def build(x, w):
-        one = tf.nn.bias_add(tf.nn.conv2d(x, w[..., :1], [1, 1, 1, 1], "SAME"), [0.5])
+        one = tf.nn.bias_add(tf.nn.conv2d(x, w[:2, :2, :, :1], [1, 1, 1, 1], "SAME"), [0.5])
         groups = tf.nn.bias_add(tf.nn.conv2d(x, w[:, :, :2], [1, 1, 1, 1], "SAME"), [0.5] * 6)
         exact = tf.nn.conv2d(tf.cast(x, tf.float64), tf.cast(w, tf.float64), [1, 1, 1, 1], "SAME")
         exact = tf.nn.bias_add(exact, tf.constant([0.5] * 6, tf.float64))

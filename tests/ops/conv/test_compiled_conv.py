@@ -111,7 +111,7 @@ def test_wide_filters_are_copied_in_parts(case, channels, sizes):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("channels", [(3, 2), (5, 70)])
+@pytest.mark.parametrize("channels", [(3, 2), (5, 70), (17, 1), (32, 1)])
 def test_convolution_equals_the_plain_way(case, channels):
     """Strides, dilations, paddings, and channels that fill no vector."""
     sizes = SIZES[channels[1] > 2]

@@ -84,21 +84,29 @@ def address() -> int:
 
 
 class _Code:
-    """Lines in LLVM's language."""
+    """A function in LLVM's language.
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+    Args:
+      head: its result, name and arguments.
+    """
+
+    def __init__(self, head: str) -> None:
+        self._lines = [f"define {head} {{", "entry:"]
         self._count = 0
+
+    def text(self) -> str:
+        """Return the function."""
+        return "\n".join([*self._lines, "}"])
 
     def do(self, text: str) -> str:
         """Add an instruction with a result; return its name."""
         self._count += 1
-        self.lines.append(f"  %v{self._count} = {text}")
+        self._lines.append(f"  %v{self._count} = {text}")
         return f"%v{self._count}"
 
     def add(self, *lines: str) -> None:
         """Add lines without results; labels end with a colon."""
-        self.lines += [line if line.endswith(":") else f"  {line}" for line in lines]
+        self._lines += [line if line.endswith(":") else f"  {line}" for line in lines]
 
     def place(self, word: int | str, base: str = "%team") -> str:
         """Return the address of a word."""
@@ -159,13 +167,11 @@ def _pause() -> tuple[list[str], list[str]]:
     return [], []
 
 
-def _write_share() -> list[str]:
+def _write_share() -> str:
     """Write the function that kernels call: a job, its units, and the units of a piece."""
     _, pause = _pause()
-    code = _Code()
-    head = "ptr %team, ptr %function, ptr %job, i64 %total, i64 %unit"
-    code.add(f"define void @KERNEL.share({head}) {{", "entry:")
-    code.lines[0] = code.lines[0].strip()
+    arguments = "ptr %team, ptr %function, ptr %job, i64 %total, i64 %unit"
+    code = _Code(f"void @KERNEL.share({arguments})")
     code.go(code.do(f"icmp eq i64 {code.load(code.place(_STOP))}, 0"), "try", "alone")
     code.add("try:")
     busy = code.do(f"cmpxchg ptr {code.place(_BUSY)}, i64 0, i64 1 seq_cst seq_cst")
@@ -241,19 +247,16 @@ def _write_share() -> list[str]:
     code.add(f"store i64 {_JOBS_UNWOKEN}, ptr {code.place(_UNWOKEN)}", "br label %free")
     code.add("free:")
     code.store(0, _BUSY, "release")
-    code.add("ret void", "}")
-    code.lines[-1] = "}"
-    return code.lines
+    code.add("ret void")
+    return code.text()
 
 
-def _write_serve() -> list[str]:
+def _write_serve() -> str:
     """Write what a member runs, a function of Python: the words, and an array with its number."""
     _, pause = _pause()
-    code = _Code()
-    code.add("define ptr @KERNEL.serve(ptr %self, ptr %args, i64 %count) {", "entry:")
-    code.lines[0] = code.lines[0].strip()
-    for name, number in (("team", 0), ("own", 1)):
-        given = code.do(f"getelementptr ptr, ptr %args, i64 {number}")
+    code = _Code("ptr @KERNEL.serve(ptr %self, ptr %args, i64 %count)")
+    for name, place in (("team", 0), ("own", 1)):
+        given = code.do(f"getelementptr ptr, ptr %args, i64 {place}")
         given = code.do(f"load ptr, ptr {given}")
         data = code.do(f"getelementptr i8, ptr {given}, i64 {array_calls.DATA}")
         code.add(f"%{name} = load ptr, ptr {data}")
@@ -303,17 +306,14 @@ def _write_serve() -> list[str]:
     code.go(code.do(f"icmp eq i64 {claimed}, 1"), "slept", "really")
     code.add("really:")
     code.acquire(lock)
-    code.add("br label %slept", "slept:", "br label %look", "}")
-    code.lines[-1] = "}"
-    return code.lines
+    code.add("br label %slept", "slept:", "br label %look")
+    return code.text()
 
 
-def _write_pause() -> list[str]:
+def _write_pause() -> str:
     """Write a function of Python that looks at a word as often as its argument says."""
     _, pause = _pause()
-    code = _Code()
-    code.add("define ptr @KERNEL.pause(ptr %self, ptr %args, i64 %count) {", "entry:")
-    code.lines[0] = code.lines[0].strip()
+    code = _Code("ptr @KERNEL.pause(ptr %self, ptr %args, i64 %count)")
     given = code.do("load ptr, ptr %args")
     data = code.do(f"getelementptr i8, ptr {given}, i64 {array_calls.DATA}")
     word = code.do(f"load ptr, ptr {data}")
@@ -327,15 +327,14 @@ def _write_pause() -> list[str]:
     incref = code.do(f"load ptr, ptr {data}")
     none = code.do(f"getelementptr i64, ptr {data}, i64 1")
     none = code.do(f"load ptr, ptr {none}")
-    code.add(f"call void {incref}(ptr {none})", f"ret ptr {none}", "}")
-    code.lines[-1] = "}"
-    return code.lines
+    code.add(f"call void {incref}(ptr {none})", f"ret ptr {none}")
+    return code.text()
 
 
 def source() -> str:
     """Return the source of the team's functions."""
     declared, _ = _pause()
-    return "\n".join([*declared, *_write_share(), *_write_serve(), *_write_pause()])
+    return "\n".join([*declared, _write_share(), _write_serve(), _write_pause()])
 
 
 # -- the threads -----------------------------------------------------------------------------------

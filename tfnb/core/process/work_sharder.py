@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
     type_of_work = Callable[[int, int], object]
 
-# Pieces per thread if they are small: several, so that a thread that starts late still finds some.
-_PIECES = 3
 # The parts of a thread's share if it is large. Each piece has an overhead, which is largest for
 # products of matrices, so the first piece is as large as the second can still balance.
 _SHARES = (0.75, 0.25)
+
 
 def before_sharing() -> None:
     """Do nothing; threads that are awake without work put in its place what lets them sleep."""

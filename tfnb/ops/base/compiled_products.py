@@ -57,11 +57,12 @@ def _write(loops: Loops, vectors: int, rows: int) -> None:
     tiles, the rows, the first inner number, the end of the inner numbers, the columns, the first
     one here, the blocks of columns, how many columns there are in the last vector, the steps from
     row to row and from column to column of a first matrix, the tiles of a matrix, and the steps
-    from matrix to matrix of results, first and second matrices.  Tiles of all matrices are numbered.
+    from matrix to matrix of results, first and second matrices.  Tiles are counted over all
+    matrices.
     """
     numbers = [loops.size(i) for i in range(15)]
-    begin, end, height, here, there, columns, first_of_all, blocks, rest, down, across = numbers[:11]
-    of_matrix, *matrix_steps = numbers[11:]
+    begin, end, height, here, there, columns, first_of_all, blocks = numbers[:8]
+    rest, down, across, of_matrix, *matrix_steps = numbers[8:]
     mask = loops.first_lanes(rest, LANES)
     adds = loops.do("icmp ne i64", here, "0")
     last_row = loops.do("sub i64", height, "1")
@@ -127,9 +128,7 @@ def _write_tile(
     here, there, columns, first, across = steps
     (second, bases), (result, targets) = given, made
     kind = f"<{LANES} x float>"
-    sums = [
-        [loops.variable(kind, "zeroinitializer") for _ in range(vectors)] for _ in range(rows)
-    ]
+    sums = [[loops.variable(kind, "zeroinitializer") for _ in range(vectors)] for _ in range(rows)]
     with loops.loop(here, there) as i:
         at = loops.do("add i64", loops.do("mul i64", i, columns), first)
         loaded = [
@@ -155,9 +154,7 @@ def _write_tile(
             # Memory of a new array may hold anything, NaN included: it is chosen, not added.
             before = loops.vector_load(place, LANES, some)
             grown = loops.do(f"fadd {kind}", before, total.get())
-            chosen = loops.do(
-                "select", f"i1 {adds}", f"{kind} {grown}", f"{kind} {total.get()}"
-            )
+            chosen = loops.do("select", f"i1 {adds}", f"{kind} {grown}", f"{kind} {total.get()}")
             found.append((chosen, place, some))
     # After all loads: rows may be there twice.
     for chosen, place, some in found:

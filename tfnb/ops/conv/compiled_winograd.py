@@ -379,8 +379,9 @@ def _of_gradients(rows: int, columns: int) -> tuple[Routine, Routine]:
     )
 
 
-# Estimated nanoseconds of a product without transformations, here, and here with filters that do not
-# stay in the cache; of an element of transformed inputs and outputs, and of filters; of a call.
+# Estimated nanoseconds of a product without transformations, of an element of transformed inputs
+# and outputs, and of filters; of a product here, and with filters that do not stay in the cache; of
+# a call.
 _NS_OF_DIRECT, _NS_OF_ELEMENT, _NS_OF_FILTER = {
     16: (0.015, 0.5, 0.9), 8: (0.019, 0.35, 0.4)
 }[LANES]  # fmt: skip
@@ -535,9 +536,7 @@ class _Blocks:
       most: the most tiles of one.
     """
 
-    def __init__(
-        self, tiles: int, channels: int, out_channels: int, size: int, least: int
-    ) -> None:
+    def __init__(self, tiles: int, channels: int, out_channels: int, size: int, least: int) -> None:
         self._channels, self._out_channels = channels, out_channels
         rows = min(tiles, max(size // (NUM_POINTS * 4 * (channels + out_channels)), least))
         self._is_shared = compiled_products.can_multiply(rows, channels, out_channels)

@@ -1,0 +1,163 @@
+"""Threads that share calls of compiled kernels compute each piece once, and wait for each other."""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+
+import numpy as np
+import pytest
+
+from tests.forked import in_child
+from tfnb.core.compiled import routines, team
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import Routine, compiling_at_once, run_rows
+from tfnb.core.process import work_sharder
+
+pytest.importorskip("llvmlite")
+
+# Looks at a word before a piece gives up waiting for another one: some seconds.
+_LOOKS = 1 << 31
+
+
+def write_count(loops):
+    """Write ``out[i] += size`` for a range of i."""
+    begin, end, size = (loops.size(i) for i in range(3))
+    with loops.loop(begin, end) as i:
+        loops.store("i64", loops.do("add i64", loops.load("i64", 0, i), size), 0, i)
+
+
+def write_meeting(loops):
+    """Write ``flags[i] = 1``, then wait until the other one of two flags is 1, for each i."""
+    begin, end = (loops.size(i) for i in range(2))
+    with loops.loop(begin, end) as i:
+        own = loops.place("i64", "%a0", i)
+        loops.write(f"store atomic i64 1, ptr {own} seq_cst, align 8")
+        other = loops.place("i64", "%a0", loops.do("sub i64", "1", i))
+        came = loops.variable("i1", "false")
+        with loops.loop("0", str(_LOOKS), unless=came):
+            flag = loops.do(f"load atomic i64, ptr {other} seq_cst, align 8")
+            came.set(loops.do("icmp eq i64", flag, "1"))
+        both = loops.do("add i64", i, "2")
+        loops.store("i64", loops.convert("zext i1", came.get(), "i64"), 0, both)
+
+
+@pytest.fixture(name="ready")
+def _ready(monkeypatch):
+    """Return a function that makes a routine ready, with a team of two beside the caller."""
+    monkeypatch.setenv("TFNB_COMPILED", "1")
+    monkeypatch.setattr(routines, "_routines", [])
+    monkeypatch.setattr(work_sharder, "_num_threads", 3)
+    wake_all()
+    if not team.is_ready(2):
+        HELPER.wait()
+    assert team.is_ready(2)
+
+    def ready(arrays, write):
+        routine = Routine(arrays, write)
+        with compiling_at_once():
+            routine.find(0.0)
+            HELPER.wait()
+            found = routine.find(0.0)
+        assert found is not None
+        return found
+
+    return ready
+
+
+def wake_all():
+    """Let the next job wake all members, whatever they missed."""
+    team.WORDS[team._MISSES] = team.WORDS[team._UNWOKEN] = 0
+
+
+def meets(meet):
+    """Return whether two pieces of a job met; threads of other tests may use the team, too."""
+    for _ in range(5):
+        wake_all()
+        flags = np.zeros(4, np.int64)
+        run_rows(meet, [flags], 2, 1e6)
+        if flags.tolist() == [1] * 4:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("rows", [2, 3, 7, 64, 1001])
+def test_every_row_is_computed_once(ready, rows):
+    """In any number of pieces, again and again."""
+    count = ready(1, write_count)
+    out = np.zeros(rows + 1, np.int64)
+    for _ in range(300):
+        run_rows(count, [out], rows, 1e6, 2)
+    assert out.tolist() == [600] * rows + [0]
+
+
+def test_members_work_at_once(ready):
+    """Two pieces wait for each other, which one thread could not finish."""
+    meet = ready(1, write_meeting)
+    for _ in range(20):
+        assert meets(meet)
+
+
+def test_callers_at_the_same_time_compute_alone(ready):
+    """One job is shared at a time; the others are complete, too."""
+    count = ready(1, write_count)
+    outs = [np.zeros(500, np.int64) for _ in range(4)]
+
+    def call(out):
+        for _ in range(200):
+            run_rows(count, [out], 500, 1e5, 1)
+
+    threads = [threading.Thread(target=call, args=(out,)) for out in outs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((out == 200).all() for out in outs)
+
+
+def test_members_that_rest_come_again(ready):
+    """Other threads may need the processors between two jobs."""
+    meet = ready(1, write_meeting)
+    for _ in range(10):
+        team.rest()
+        assert meets(meet)
+
+
+def test_a_team_that_is_not_ready_leaves_the_work_to_other_threads(ready, monkeypatch):
+    """Rows are computed in pieces by threads of Python."""
+    count = ready(1, write_count)
+    monkeypatch.setattr(team, "is_ready", lambda members: False)
+    out = np.zeros(101, np.int64)
+    run_rows(count, [out], 100, 1e6, 3)
+    assert out.tolist() == [3] * 100 + [0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_process_has_a_team_of_its_own(ready):
+    """Its members start when a call needs them."""
+    meet = ready(1, write_meeting)
+
+    def child():
+        assert meets(meet)
+
+    in_child(child)
+    child()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="of this processor")
+def test_denormal_numbers_are_zero_in_routines_alone(ready):
+    """Also in members; the caller's arithmetic keeps them."""
+
+    def write(loops):
+        begin, end = (loops.size(i) for i in range(2))
+        with loops.loop(begin, end) as i:
+            loops.store("float", loops.do("fmul float", loops.load("float", 1, i), "2.0"), 0, i)
+
+    twice = ready(2, write)
+    x = np.array([1.0, 1e-39, 1e-45, -1e-40] * 25, np.float32)
+    out = np.ones(100, np.float32)
+    for ns in (1.0, 1e6):
+        run_rows(twice, [out, x], 100, ns)
+        np.testing.assert_array_equal(out, [2.0, 0.0, 0.0, 0.0] * 25)
+    assert (x[1:4] * np.float32(2)).all()
