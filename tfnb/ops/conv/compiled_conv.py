@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -71,10 +71,10 @@ def after_of(
       limits: the smallest and the largest result.
       channels: the number of output channels.
     """
-    given = [one for one in (bias, *(norm or ())) if one is not None]
-    if any(one.shape != (channels,) or one.dtype != np.float32 for one in given):
-        return None
-    bounds = np.array(limits, np.float32)
+    for one in (bias, *(norm or ())):
+        if one is not None and (one.shape != (channels,) or one.dtype != np.float32):
+            return None
+    bounds = _bounds(limits)
     if norm is None:
         # -0 changes no number.
         added = np.full(channels, -0.0, np.float32) if bias is None else bias
@@ -83,6 +83,12 @@ def after_of(
     rows[0] = -0.0 if bias is None else bias  # which changes no number
     rows[1], rows[2], rows[3] = norm
     return After("normed", rows, bounds)
+
+
+@lru_cache(maxsize=64)
+def _bounds(limits: tuple[float, float]) -> Array:
+    """Return limits as an array, which is kept."""
+    return np.array(limits, np.float32)
 
 
 def write_after(
@@ -549,6 +555,13 @@ def _borders(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
 class Plan:
     """What the convolutions of one form have in common: tables, and the calls of routines.
 
+    Args:
+      x: the images.
+      windows: the windows of the spatial dimensions.
+      target: an array whose positions are those of the windows.
+      tables: returns the tables and the calls.
+      padding: the number in cells that are padding.
+
     Attributes:
       windows: kept, because forms are known by their identity.
       nbytes: the memory of its tables.
@@ -557,6 +570,7 @@ class Plan:
     __slots__ = (
         "_borders",
         "_calls",
+        "_empty",
         "_inner",
         "_is_close",
         "_shape",
@@ -566,9 +580,15 @@ class Plan:
     )
 
     def __init__(
-        self, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
+        self,
+        x: Array,
+        windows: Sequence[Window],
+        target: Array,
+        tables: type_of_tables,
+        padding: float = 0.0,
     ) -> None:
         self.windows = tuple(windows)
+        self._empty = padding
         self._inner: tuple[slice, ...] = ()
         self._borders: list[tuple[slice, ...]] = []  # zeros around a large image
         self._shape = x.shape
@@ -593,7 +613,7 @@ class Plan:
         if not self._inner:
             return x if self._is_close else np.ascontiguousarray(x)
         if not self._borders:
-            padded = np.zeros(self._shape, np.float32)
+            padded = np.full(self._shape, self._empty, np.float32)
             padded[self._inner] = x
             return padded
         padded = np.empty(self._shape, np.float32)
@@ -601,7 +621,7 @@ class Plan:
         def work(first: int, last: int) -> None:
             part = padded[first:last]
             for border in self._borders:
-                part[border] = 0
+                part[border] = self._empty
             part[self._inner] = x[first:last]
 
         shard(len(x), _LEAST_COPIED * len(x) // padded.size + 1, work)
@@ -625,7 +645,12 @@ _MOST_PLANS = 1024
 
 
 def plan_of(
-    kind: Any, x: Array, windows: Sequence[Window], target: Array, tables: type_of_tables
+    kind: Any,
+    x: Array,
+    windows: Sequence[Window],
+    target: Array,
+    tables: type_of_tables,
+    padding: float = 0.0,
 ) -> Plan:
     """Return the plan of a form, which is made at its first use.
 
@@ -635,12 +660,13 @@ def plan_of(
       windows: the windows of the spatial dimensions.
       target: an array whose positions are those of the windows.
       tables: returns the tables and the calls.
+      padding: the number in cells that are padding, on which the kind depends.
     """
     key = (kind, x.shape, x.strides, target.strides, *map(id, windows))
     found = _plans.get(key)
     if found is not None:
         return found
-    made = Plan(x, windows, target, tables)
+    made = Plan(x, windows, target, tables, padding)
     with _lock:
         _plans[key] = made
         # The oldest ones are forgotten if they are many, or need too much memory.

@@ -16,7 +16,7 @@ import numpy as np
 from tfnb.core.compiled.llvm_functions import literal
 from tfnb.core.compiled.routines import Routine, run_rows
 from tfnb.ops.base.compiled_products import LANES
-from tfnb.ops.conv.compiled_conv import lies_close, places_of
+from tfnb.ops.conv.compiled_conv import Plan, places_of, plan_of
 from tfnb.ops.conv.windows import pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
+    from tfnb.ops.conv.compiled_conv import Places, type_of_call
     from tfnb.ops.conv.windows import Window
 
 # Positions of a tile.
@@ -195,18 +196,22 @@ def _reduced(routine: Routine, x: Array, windows: Sequence[Window], empty: float
     function = routine.find(_SECONDS_OF_CALL + out.size * cells * _SECONDS_OF_CELL)
     if function is None:
         return None
-    padded = lies_close(pad_spatial(np, x, windows, 1, empty))
-    places = places_of(padded, windows, out)
-    run_rows(
-        function,
-        [out, padded, places.seen, places.targets, places.cells],
-        -(-len(places.seen) // _POSITIONS),
-        _POSITIONS * cells * x.shape[-1] * _NS_OF_CELL,
-        len(places.seen),
-        cells,
-        x.shape[-1],
-    )
+    calls = partial(_calls, cells, x.shape[-1])
+    # Plans are known by the identity of windows, which volumes make anew for each call.
+    if len(windows) == 2:
+        plan = plan_of(("pool", empty), x, windows, out, calls, empty)
+    else:
+        plan = Plan(x, windows, out, calls, empty)
+    plan.run([function], out, plan.padded(x))
     return out
+
+
+def _calls(cells: int, channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the call of a pooling."""
+    positions = len(places.seen)
+    ns = _POSITIONS * cells * channels * _NS_OF_CELL
+    call = -(-positions // _POSITIONS), ns, (positions, cells, channels)
+    return [places.seen, places.targets, places.cells], [call]
 
 
 def maximum(x: Array, windows: Sequence[Window]) -> Array | None:

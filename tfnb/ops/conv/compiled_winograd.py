@@ -8,6 +8,7 @@ matrix products as on the plain way.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from functools import lru_cache, partial
@@ -440,22 +441,29 @@ def suits(kernel_shape: Sequence[int], windows: Sequence[Window], out: Array) ->
       windows: its windows.
       out: the result, whose numbers lie as in C order.
     """
-    if len(windows) != 2 or not out.flags.c_contiguous or min(kernel_shape[-2:]) < LANES:
+    if len(windows) != 2 or not out.flags.c_contiguous:
         return False
-    if any(w.stride != 1 or w.dilation != 1 or not 2 <= w.filter <= 5 for w in windows):
-        return False
-    tiles, taps = len(out), 1
     for w in windows:
-        tiles *= -(-w.output // (7 - w.filter))
-        taps *= w.filter
-    channels, out_channels = kernel_shape[-2:]
+        if w.stride != 1 or w.dilation != 1 or not 2 <= w.filter <= 5:
+            return False
+    return _is_faster(tuple(kernel_shape), out.shape)
+
+
+@lru_cache(maxsize=512)
+def _is_faster(kernel_shape: tuple[int, ...], out_shape: tuple[int, ...]) -> bool:
+    """Return whether transformations are faster, for windows that have them."""
+    rows, columns, channels, out_channels = kernel_shape
+    if min(channels, out_channels) < LANES:
+        return False
+    batch, height, width, _ = out_shape
+    tiles, taps = batch * -(-height // (7 - rows)) * -(-width // (7 - columns)), rows * columns
     products = channels * out_channels
     is_near = 4 * NUM_POINTS * products <= _NEAR_BYTES
     of_tile = products * (_NS_OF_PRODUCT if is_near else _NS_OF_FAR_PRODUCT)
     of_tile += (channels + out_channels) * _NS_OF_ELEMENT
     time = NUM_POINTS * (tiles * of_tile + products * _NS_OF_FILTER) + _NS_OF_CALL
-    direct = out.size * channels * taps * _NS_OF_DIRECT
-    return bool(time < (1 - _LEAST_SAVED) * direct)
+    direct = math.prod(out_shape) * channels * taps * _NS_OF_DIRECT
+    return time < (1 - _LEAST_SAVED) * direct
 
 
 def forward(

@@ -390,7 +390,8 @@ def avg_pool(xp: Xp, x: Array, windows: Sequence[Window]) -> Array:
     if total is not None or _suits(xp, wide, windows):
         if total is None:
             total = _reduced(np.add, wide, windows, 0)
-        rows, number = _as_rows(total, counts(np, windows, wide.dtype))
+        number = _row_of(tuple(windows), wide.dtype, wide.shape[-1])
+        rows = total.reshape(len(total), -1) if number.ndim else total
         np.divide(rows, number, out=rows)
         return total.astype(dtype, copy=False)
     total = pad_spatial(xp, wide, windows, 1, 0)
@@ -411,12 +412,24 @@ def _whole_sum(x: Array, axes: tuple[int, ...]) -> Array:
     return sum_over(np, x, axes)
 
 
-def _as_rows(x: Array, number: Array) -> tuple[Array, Array]:
-    """Return images and window counts as rows of equal length; a number if all are equal."""
+# Rows of more elements are made anew each time.
+_MOST_KEPT = 1 << 18
+
+
+def _row_of(windows: tuple[Window, ...], dtype: Attr, channels: int) -> Array:
+    """Return the count of each element of an image as one row; a number if all are equal."""
+    is_kept = math.prod(w.output for w in windows) * channels <= _MOST_KEPT
+    return (_known_row if is_kept else _known_row.__wrapped__)(windows, np.dtype(dtype), channels)
+
+
+@lru_cache(maxsize=32)
+def _known_row(windows: tuple[Window, ...], dtype: Attr, channels: int) -> Array:
+    number = _known_counts(windows, dtype)
     if (number == number.flat[0]).all():
-        return x, number.flat[0]
-    row = np.repeat(number.reshape(-1), x.shape[-1])
-    return x.reshape(len(x), -1), row
+        return np.asarray(number.flat[0])
+    row = np.repeat(number.reshape(-1), channels)
+    row.flags.writeable = False
+    return row
 
 
 def _spread_axis(x: Array, axis: int, w: Window) -> Array:

@@ -6,6 +6,7 @@ Corresponds to TensorFlow's ``maxpooling_op.cc``, ``avgpooling_op.cc`` and ``poo
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,7 +150,18 @@ def _windows(
     strides: Sequence[int],
     padding: str,
     explicit: Sequence[int] = (),
-) -> list[Window]:
+) -> Sequence[Window]:
+    return _known_windows(padding, *map(tuple, (shape, ksize, strides, explicit)))
+
+
+@lru_cache(maxsize=512)
+def _known_windows(
+    padding: str,
+    shape: tuple[int, ...],
+    ksize: tuple[int, ...],
+    strides: tuple[int, ...],
+    explicit: tuple[int, ...],
+) -> tuple[Window, ...]:
     rank = len(shape)
     pairs = explicit_pairs(explicit, rank)
     for axis, pair in enumerate(pairs if padding == "EXPLICIT" else ()):
@@ -162,10 +174,10 @@ def _windows(
             raise errors.invalid_argument(
                 f"{side} padding {size} needs to be smaller than the window size {ksize[axis]}"
             )
-    return [
+    return tuple(
         window(shape[axis], ksize[axis], strides[axis], 1, padding, pairs[axis]).trimmed()
         for axis in range(1, rank - 1)
-    ]
+    )
 
 
 def _rank_of(ksize: Sequence[int]) -> int:
