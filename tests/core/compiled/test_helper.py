@@ -127,6 +127,9 @@ def test_failures_of_one_kind_are_told_once(own, caplog, monkeypatch):
         def addresses(self, source, parts, compiles):
             raise MemoryError
 
+        def keep(self):
+            pass
+
     monkeypatch.setattr(helper, "_make_engine", Failing)
     with caplog.at_level(logging.WARNING, "tfnb"):
         kernels = [own.request(f"{SOURCE};{i}", ("",)) for i in range(3)]

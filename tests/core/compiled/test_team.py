@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -145,11 +147,61 @@ def test_a_forked_process_has_a_team_of_its_own(ready):
     child()
 
 
+_ENDS_WITHIN = """
+import threading
+import numpy as np
+from tests.core.compiled.test_team import write_count
+from tfnb.core.compiled.helper import HELPER
+from tfnb.core.compiled.routines import Routine, compiling_at_once, run_rows
+from tfnb.core.process import work_sharder
+
+work_sharder.set_num_threads(3)
+routine, out, begun = Routine(1, write_count), np.zeros(1 << 22, np.int64), threading.Event()
+with compiling_at_once():
+    routine.find(0.0)
+    HELPER.wait()
+    count = routine.find(0.0)
+run_rows(count, [out], len(out), 1.0, 1)
+HELPER.wait()
+
+def run():
+    while True:
+        run_rows(count, [out], len(out), 1.0, 1)
+        begun.set()
+
+threading.Thread(target=run, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_a_process_ends_while_threads_run_kernels():
+    """Their machine code stays in memory until the end."""
+    environment = {**os.environ, "TFNB_COMPILED": "1"}
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", _ENDS_WITHIN], env=environment, check=True)
+
+
+def test_a_team_whose_start_was_interrupted_starts_once(ready, monkeypatch):
+    """Another caller comes while the threads of the first one are being started."""
+    number = team.num_members()
+    starts = [threading.Thread(target=team._start, args=(number + 2,)) for _ in range(4)]
+    for thread in starts:
+        thread.start()
+    for thread in starts:
+        thread.join()
+    assert team.num_members() == number + 2
+    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("team_")]
+    assert sorted(names) == sorted(f"team_{i}" for i in range(number + 2))
+
+
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="of this processor")
-def test_denormal_numbers_are_zero_in_routines_alone(ready):
-    """Also in members; the caller's arithmetic keeps them."""
+@pytest.mark.parametrize("flushes", [True, False])
+def test_denormal_numbers_are_zero_in_routines_that_flush_them(ready, flushes):
+    """Also in members; other routines, and the caller's arithmetic, keep them."""
 
     def write(loops):
+        if flushes:
+            loops.flush_denormals()
         begin, end = (loops.size(i) for i in range(2))
         with loops.loop(begin, end) as i:
             loops.store("float", loops.do("fmul float", loops.load("float", 1, i), "2.0"), 0, i)
@@ -159,5 +211,5 @@ def test_denormal_numbers_are_zero_in_routines_alone(ready):
     out = np.ones(100, np.float32)
     for ns in (1.0, 1e6):
         run_rows(twice, [out, x], 100, ns)
-        np.testing.assert_array_equal(out, [2.0, 0.0, 0.0, 0.0] * 25)
+        np.testing.assert_array_equal(out, [2.0, 0.0, 0.0, 0.0] * 25 if flushes else x * 2)
     assert (x[1:4] * np.float32(2)).all()

@@ -73,6 +73,10 @@ class Engine:
             raise RuntimeError(f"the object code of {name} lacks a function")
         return found
 
+    def keep(self) -> None:
+        """Leave all machine code in memory: threads may still run it when the process ends."""
+        self._engine.detach()
+
     def _compile(self, text: str) -> bytes:
         module = llvm.parse_assembly(text)
         module.verify()

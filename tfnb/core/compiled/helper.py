@@ -151,6 +151,8 @@ class Helper:
         while True:
             entry = queue.get()
             if isinstance(entry, _End):
+                if engine is not None:
+                    engine.keep()
                 return
             if isinstance(entry, Notification):
                 entry.notify()

@@ -37,10 +37,20 @@ class Loops:
         self._declared: set[str] = set()
         self._count = 0
         self._num_sizes = 2
+        self._flushes = False
 
     def _new(self) -> str:
         self._count += 1
         return f"%t{self._count}"
+
+    def flush_denormals(self) -> None:
+        """Let the function take numbers below 1.2e-38 as zero, as TensorFlow's threads do.
+
+        Some processors take a hundred times as long to multiply them, and training leaves them in
+        weights that decay.  It is for sums of products: numbers that are compared, or divide
+        others, would change more than by rounding.
+        """
+        self._flushes = True
 
     def do(self, operation: str, *operands: str) -> str:
         """Add an instruction such as ``fadd float``; return its result."""
@@ -195,14 +205,14 @@ class Loops:
         """Return the source: the function, and the one that Python calls.
 
         The latter is a ``METH_FASTCALL`` function of the arrays; it returns None.  If the first of
-        the sizes is not 0, other threads may run meanwhile; if it is more than 1, the team
-        (``team.py``) shares the call, in pieces of one less.
+        the sizes is not 0, other threads may run meanwhile; if it is n + 1 with n > 0, the team
+        (``team.py``) shares the call in pieces of n rows.
         """
         names = [*(f"%a{i}" for i in range(self._arrays)), "%sizes"]
         given = ", ".join(f"ptr noalias nocapture {name}" for name in names)
         lines = self.declarations()
         lines.append("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-        flushed, flush, restore = _without_denormals()
+        flushed, flush, restore = _without_denormals() if self._flushes else ([], [], [])
         lines += flushed
         lines.append(f"define internal void @KERNEL_body({given}) {{\nentry:")
         lines += [*flush, *self.lines(), *restore, "  ret void\n}"]
@@ -279,8 +289,7 @@ class Loops:
 def _without_denormals() -> tuple[list[str], list[str], list[str]]:
     """Return declarations, and the lines before and after what computes without denormal numbers.
 
-    Numbers below 1.2e-38 are zero in between, as in TensorFlow's threads: some processors take a
-    hundred times as long to multiply them, and training leaves them in weights that decay.
+    None where the processor is of another kind.
     """
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return [], [], []

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfnb.core.process import forking
+from tfnb.core.process.shelter import ensure_imported
 from tfnb.core.process.work_sharder import num_threads, shard
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ def _request(arrays: int, write: Callable[[Loops], None], pays: bool) -> Compile
 
 def _as_function(address: int) -> Callable[..., None]:
     """Return a compiled routine as a function; it reads what is known in this process only."""
+    ensure_imported("tfnb.core.compiled.team")
     from tfnb.core.compiled import array_calls, team
 
     words = [array_calls.address_of("Py_IncRef"), id(None)]
@@ -207,7 +209,9 @@ def shared_unit(rows: int, ns: float) -> int:
         return 0
     from tfnb.core.compiled import team
 
-    pieces = min(rows, int(ns / _LEAST_PIECE), threads * _MOST_PIECES)
+    # More members than the present number of threads would take part in more pieces.
+    most = threads if team.num_members() >= threads else threads * _MOST_PIECES
+    pieces = min(rows, int(ns / _LEAST_PIECE), most)
     if pieces < 2 or not team.is_ready(min(threads, pieces) - 1):
         return 0
     return -(-rows // pieces)

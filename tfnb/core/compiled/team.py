@@ -34,7 +34,7 @@ from tfnb.core.process.shelter import call_sheltered
 if TYPE_CHECKING:
     from tfnb.core.compiled.helper import CompiledKernel
 
-MOST_MEMBERS = 15
+MOST_MEMBERS = 63
 """The most threads beside the caller."""
 
 # The words, each on a cache line of its own; the address of `share` is the first.
@@ -350,7 +350,7 @@ def is_ready(members: int) -> bool:
 
     The first call requests the team's functions, which are compiled once.
     """
-    if _members >= min(members, MOST_MEMBERS):
+    if 0 < min(members, MOST_MEMBERS) <= _members:
         return True
     return _start(min(members, MOST_MEMBERS))
 
@@ -363,27 +363,26 @@ def _start(members: int) -> bool:
         return False
     addresses = _kernel.addresses
     try:
-        with _lock:
-            call_sheltered(lambda: _start_missing(addresses, members))
-    except RuntimeError:  # Python cannot start a thread now
+        call_sheltered(lambda: _start_missing(addresses, members))
+    except (RuntimeError, AttributeError):  # no thread now, or another Python's interface
         return False
     return _members >= members
 
 
 def _start_missing(addresses: tuple[int, ...], members: int) -> None:
+    """Start threads; an interrupted caller no longer waits for this, and another one may come."""
     global _members
-    _prepare(addresses)
-    words = [array_calls.address_of("Py_IncRef"), id(None)]
-    serve = array_calls.as_function(addresses[1], np.array(words, np.int64))
-    while _members < members:
-        place = _ASLEEP + _members * _LINE
-        WORDS[place : place + 2] = 0, _new_lock()
-        number = np.array([_members], np.int64)
-        threading.Thread(
-            target=serve, args=(WORDS, number), name=f"team_{_members}", daemon=True
-        ).start()
-        _members += 1
-        WORDS[_MEMBERS] = _members
+    with _lock:
+        _prepare(addresses)
+        words = [array_calls.address_of("Py_IncRef"), id(None)]
+        serve = array_calls.as_function(addresses[1], np.array(words, np.int64))
+        for number in range(_members, members):
+            place = _ASLEEP + number * _LINE
+            WORDS[place : place + 2] = 0, _new_lock()
+            own = WORDS, np.array([number], np.int64)
+            threading.Thread(target=serve, args=own, name=f"team_{number}", daemon=True).start()
+            _members = number + 1
+            WORDS[_MEMBERS] = _members
 
 
 def _prepare(addresses: tuple[int, ...]) -> None:
@@ -406,8 +405,9 @@ def _prepare(addresses: tuple[int, ...]) -> None:
         begun = time.perf_counter()
         pause(count)
         seconds.append((time.perf_counter() - begun) / looks)
-    WORDS[_SPINS] = max(1, int(_SPIN_SECONDS / min(seconds)))
-    WORDS[_CALLER_SPINS] = max(1, int(_CALLER_SPIN_SECONDS / min(seconds)))
+    per_look = max(min(seconds), 1e-10)
+    WORDS[_SPINS] = max(1, int(_SPIN_SECONDS / per_look))
+    WORDS[_CALLER_SPINS] = max(1, int(_CALLER_SPIN_SECONDS / per_look))
     WORDS[_SHARE] = addresses[0]
     atexit.register(_end)
     work_sharder.before_sharing = rest
@@ -427,6 +427,11 @@ def _new_lock() -> int:
     return lock
 
 
+def num_members() -> int:
+    """Return how many threads there are beside the caller."""
+    return _members
+
+
 def rest() -> None:
     """Let members sleep until the next job: other threads are about to need the processors."""
     WORDS[_REST] = 1
@@ -443,8 +448,10 @@ def _end() -> None:
 
 def renew_after_fork() -> None:
     """Forget the threads in a child process, which does not inherit them."""
-    global _lock, _members
+    global _lock, _members, _kernel
     _lock, _members = threading.Lock(), 0
+    if _kernel is not None and not _kernel.addresses:
+        _kernel = None  # the parent's request
     for word in (_BUSY, _GATE, _WAITING, _MISSES, _UNWOKEN, _MEMBERS):
         WORDS[word] = 0
     if _is_prepared:

@@ -38,7 +38,7 @@ _SHARES = (0.75, 0.25)
 
 
 def before_sharing() -> None:
-    """Do nothing; threads that are awake without work put in its place what lets them sleep."""
+    """Let threads that are awake sleep, which share other work; the team of kernels replaces it."""
 
 
 _lock = threading.Lock()
@@ -105,7 +105,7 @@ def _cuts(total: int, least: int, unit: int) -> list[int]:
         pieces = min(most, _num_threads)
         parts = [1 / pieces] * pieces
     begins = {round(total * end / unit) * unit for end in itertools.accumulate(parts[:-1])}
-    return sorted({0, *begins, total})  # a piece of few units may be empty
+    return sorted({0, *begins, total})  # equal ones would be an empty piece
 
 
 class _Job:

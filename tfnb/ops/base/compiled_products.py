@@ -60,6 +60,7 @@ def _write(loops: Loops, vectors: int, rows: int) -> None:
     from matrix to matrix of results, first and second matrices.  Tiles are counted over all
     matrices.
     """
+    loops.flush_denormals()
     numbers = [loops.size(i) for i in range(15)]
     begin, end, height, here, there, columns, first_of_all, blocks = numbers[:8]
     rest, down, across, of_matrix, *matrix_steps = numbers[8:]
@@ -305,9 +306,16 @@ def _run(functions: Sequence[Callable[..., None]], a: Array, b: Array, out: Arra
             number, first, num_blocks, rest = call
             height = _height(rows, number)
             tiles = -(-rows // height)
-            ns = height * (number + 1) * LANES * (end - begin) * num_blocks * _NS_OF_PRODUCT
+            ns = height * (number + 1) * LANES * (end - begin) * _NS_OF_PRODUCT
+            if matrices == 1 and num_blocks > 1 and columns > rows:
+                # Blocks count as matrices, so that threads share the columns.
+                width = (number + 1) * LANES
+                sizes = (rows, begin, end, columns, first, 1, rest, down, across, tiles)
+                of_blocks = num_blocks * tiles, ns, *sizes, width, 0, width
+                run_rows(function, [out, a, b], *of_blocks)
+                continue
             sizes = (rows, begin, end, columns, first, num_blocks, rest, down, across, tiles)
-            run_rows(function, [out, a, b], matrices * tiles, ns, *sizes, *steps)
+            run_rows(function, [out, a, b], matrices * tiles, ns * num_blocks, *sizes, *steps)
 
 
 def _in_order(b: Array, seconds: float) -> Array | None:

@@ -141,6 +141,7 @@ def _write(loops: Loops, vectors: int, positions: int, *, is_whole: bool, form: 
     it has two more arrays behind the parts: see :class:`After`.  A unit is a chunk of tiles for a
     group of blocks.
     """
+    loops.flush_denormals()
     begin, end, total, tiles, parts, length, channels, first_of_all, blocks, at_once, rest = (
         loops.size(i) for i in range(11)
     )
@@ -323,6 +324,7 @@ def _write_single(loops: Loops, form: str) -> None:
     and the numbers of positions, of runs, and of numbers in a run.  With a form it has two more
     arrays: see :class:`After`.
     """
+    loops.flush_denormals()
     begin, end, total, runs, length = (loops.size(i) for i in range(5))
     kind = f"<{LANES} x float>"
     last = loops.do("sub i64", total, "1")
@@ -590,7 +592,7 @@ class Plan:
         self.windows = tuple(windows)
         self._empty = padding
         self._inner: tuple[slice, ...] = ()
-        self._borders: list[tuple[slice, ...]] = []  # zeros around a large image
+        self._borders: list[tuple[slice, ...]] = []  # the padding of a large image
         self._shape = x.shape
         if any(w.pad_before or w.pad_after for w in windows):
             self._shape = (len(x), *(w.padded for w in windows), x.shape[-1])
@@ -599,7 +601,9 @@ class Plan:
             if math.prod(self._shape) >= _LEAST_BORDERS:
                 self._borders = list(_borders(windows))
         self._is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
-        places = places_of(self.padded(x), windows, target)
+        # Only its strides are read.
+        sample = np.empty(self._shape, np.float32) if self._inner else self.padded(x)
+        places = places_of(sample, windows, target)
         self._tables, calls = tables(places)
         self._calls = [
             (rows, ns, np.array([0, 0, rows, *sizes], np.int64)) for rows, ns, sizes in calls
@@ -693,6 +697,14 @@ def filter_in_order(kernel: Array) -> Array:
     return out
 
 
+def suits_single(kernel_shape: Sequence[int], windows: Sequence[Window]) -> bool:
+    """Return whether a convolution with one output channel is faster here: of long windows."""
+    *sizes, channels, _ = kernel_shape
+    numbers = math.prod(sizes) * channels
+    run = channels * (sizes[-1] if windows[-1].dilation == 1 else 1)
+    return run >= _LEAST_RUN and numbers >= _LEAST_WINDOW and numbers > channels
+
+
 def convolve(
     x: Array,
     kernel: Array,
@@ -737,9 +749,7 @@ def _convolve_single(
     products: int,
 ) -> bool:
     """Compute a convolution with one output channel, see `convolve`, if that is faster here."""
-    across = windows[-1]
-    run = x.shape[-1] * (across.filter if across.dilation == 1 else 1)
-    if run < _LEAST_RUN or kernel.size < _LEAST_WINDOW or kernel.size == x.shape[-1]:
+    if not suits_single(kernel.shape, windows):
         return False
     seconds = SECONDS_OF_CALL + products * _SECONDS_OF_SINGLE
     function = _SINGLE[after.form if after else ""].find(seconds)

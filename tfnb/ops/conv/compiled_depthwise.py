@@ -46,6 +46,7 @@ def _write(loops: Loops, form: str) -> None:
     the number of positions, of cells, and of channels.  With a form it has two more arrays: see
     ``After``.
     """
+    loops.flush_denormals()
     begin, end, total, channels = (loops.size(i) for i in (0, 1, 2, 4))
     last_start = loops.do("sub i64", total, str(_POSITIONS))
     vectors = loops.do("sdiv i64", plus(loops, channels, LANES - 1), str(LANES))
@@ -112,6 +113,7 @@ def _write_filter(loops: Loops) -> None:
     of positions in the input, and of positions in the gradient.  Its sizes are the first vector of
     channels, the end of the vectors, the number of positions, of tiles of cells, and of channels.
     """
+    loops.flush_denormals()
     begin, end, total, tiles, channels = (loops.size(i) for i in range(5))
     parts = loops.do("sdiv i64", loops.do("add i64", total, str(SUMMED - 1)), str(SUMMED))
     # Loads with a mask take longer.

@@ -56,6 +56,7 @@ def _write_few(loops: Loops, vectors: int, cells: int) -> None:
     first tile, the end of the tiles, the number of positions, of output channels, the first one
     here, and how many there are in the last vector.
     """
+    loops.flush_denormals()
     begin, end, total, channels, first, rest = (loops.size(i) for i in range(6))
     masks = [""] * (vectors - 1) + [loops.first_lanes(rest, LANES)]
     parts = loops.do("sdiv i64", plus(loops, total, SUMMED - 1), str(SUMMED))
@@ -118,6 +119,7 @@ def _write_many(loops: Loops, vectors: int, cells: int, *, is_whole: bool) -> No
     group, and how many channels there are in the last vector.  A unit is a chunk of tiles for a
     group of blocks.
     """
+    loops.flush_denormals()
     begin, end, total, tiles, of_chunk, channels, first_of_all, blocks, at_once, rest = (
         loops.size(i) for i in range(10)
     )

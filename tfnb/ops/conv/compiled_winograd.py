@@ -2,8 +2,8 @@
 
 A routine transforms one tile after the other, a vector of channels at once, along both sides while
 the tile is in registers.  The points are zero, infinity, and two pairs of opposite points; sums of
-even and of odd terms serve both points of a pair.  Between the transformations there are the same
-matrix products as on the plain way.
+even and of odd terms serve both points of a pair.  Between the transformations there are
+matrix products: by compiled routines, whose rows the team shares, or by BLAS.
 """
 
 from __future__ import annotations
@@ -179,6 +179,7 @@ def _write_tiles(
     image down and across, outputs of a tile down and across, height, width and channels of images,
     and the padding before rows and columns.
     """
+    loops.flush_denormals()
     begin, end, block, count, down, across, tall, wide, height, width, channels, top, left = (
         loops.size(i) for i in range(13)
     )
@@ -248,6 +249,7 @@ def _write_filter(loops: Loops, rows: int, columns: int) -> None:
     Its arrays are result [36, size] and filter [rows, columns, size], its sizes the first vector,
     the end of the vectors, and the size.
     """
+    loops.flush_denormals()
     begin, end, size = (loops.size(i) for i in range(3))
     last = loops.do("sub i64", size, str(LANES))
     tools = _Vectors(loops)
@@ -272,6 +274,7 @@ def _write_taps(loops: Loops, rows: int, columns: int) -> None:
     Its arrays are result [rows, columns, size] and sums [36, size], its sizes those of
     :func:`_write_filter`.
     """
+    loops.flush_denormals()
     begin, end, size = (loops.size(i) for i in range(3))
     last = loops.do("sub i64", size, str(LANES))
     tools = _Vectors(loops)
@@ -299,6 +302,7 @@ def _write_outputs(loops: Loops, tall: int, wide: int, form: str) -> None:
     tile and its tiles, the tiles of an image down and across, and height, width and channels of
     the result.
     """
+    loops.flush_denormals()
     begin, end, block, count, down, across, height, width, channels = (
         loops.size(i) for i in range(9)
     )

@@ -697,6 +697,10 @@ def _by_phases(
     phases = _inner_phases(tuple(windows))
     if phases is None:
         return None
+    if swapped.shape[-1] == 1 and not all(
+        compiled_conv.suits_single(swapped[taps].shape, where) for _, taps, where in phases
+    ):
+        return None
     total = np.empty(tuple(input_shape), kernel.dtype)
     for cells, taps, where in phases:
         seen = total[cells]

@@ -255,7 +255,7 @@ def is_literal(value: Any) -> bool:
 # Estimates of a node's time without a kernel.
 _SECONDS_OF_CALL = 1e-6
 _SECONDS_OF_ELEMENT = 0.7e-9
-# Elements times instructions from which on threads share the work; it takes 20 us or more.
+# Elements times instructions from which on threads of Python share the work: 100 us.
 _LARGE = 1 << 19
 # The same for the team (``core/compiled/team.py``), and an estimate of a function of an element.
 _LEAST_SHARED, _NS_OF_FUNCTION = 1 << 17, 0.2
