@@ -212,7 +212,7 @@ _LEAST_STACKED = 1 << 21
 # Inner numbers of a part.
 _PART = 512
 # Estimates of the plain way, and of a multiplication here.
-_SECONDS_OF_PRODUCT, _NS_OF_PRODUCT = 1e-11, 0.01
+_SECONDS_OF_PRODUCT, _NS_OF_PRODUCT = 1e-11, 0.014
 
 
 def matmul(a: Array, b: Array) -> Array | None:
