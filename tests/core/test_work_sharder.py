@@ -18,8 +18,9 @@ _LONG_S = 60
 
 
 @pytest.fixture
-def three_threads() -> Iterator[None]:
-    """Three threads for the duration of the test."""
+def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Three threads for the duration of the test, none of which was late before."""
+    monkeypatch.setattr(work_sharder, "_late", work_sharder._Late())
     before = work_sharder.num_threads()
     work_sharder.set_num_threads(3)
     yield
@@ -134,3 +135,23 @@ def test_one_thread_gets_all_in_one_piece() -> None:
     shard(100, 1, lambda first, last: calls.append((first, last)))
     work_sharder.set_num_threads(before)
     assert calls == [(0, 100)]
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_calls_after_late_helpers_are_not_shared() -> None:
+    """The more helpers were late, the more calls; each is complete."""
+    late = work_sharder._late
+    counts = []
+    for _ in range(8):
+        late.note(0.001, 0.5)
+        pieces: list[int] = []
+        while late.jobs:
+            pieces.clear()
+            shard(100, 1, lambda first, last: pieces.append(last - first))
+            assert pieces == [100]
+            counts.append(len(counts))
+    assert late._level == late._MOST_LEVEL
+    assert len(counts) == sum(late._JOBS << min(i, late._MOST_LEVEL) for i in range(1, 9))
+    for _ in range(late._MOST_LEVEL * late._TIMELY):
+        late.note(0.001, 0.0005)
+    assert (late._level, late.jobs) == (0, 0)

@@ -70,7 +70,7 @@ def _ready(monkeypatch):
 
 def wake_all():
     """Let the next job wake all members, whatever they missed."""
-    team.WORDS[team._MISSES] = team.WORDS[team._UNWOKEN] = 0
+    team.WORDS[team._MISSES] = team.WORDS[team._UNSHARED] = 0
 
 
 def meets(meet):

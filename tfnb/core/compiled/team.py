@@ -9,7 +9,8 @@ The caller publishes a job in the team's words, wakes members that sleep, and ta
 job itself, like the members, by adding to a counter.  Then it closes the gate, through which a
 member enters a job, and waits for the members inside.  A member that a busy machine does not
 schedule enters late, or not at all, and the caller waits for no more than one piece of each.  While
-members come too late again and again, they are woken for some jobs only.
+members come too late again and again, or are interrupted in a piece, callers compute some jobs
+alone.
 
 One job is shared at a time; other callers meanwhile compute alone.
 """
@@ -39,13 +40,14 @@ MOST_MEMBERS = 63
 
 # The words, each on a cache line of its own; the address of `share` is the first.
 _LINE = 8
-_SHARE, _BUSY, _SEQUENCE, _NEXT, _GATE, _HELPED, _WAITING, _REST, _STOP, _MISSES, _UNWOKEN = range(
-    0, 11 * _LINE, _LINE
-)
+(
+    _SHARE, _BUSY, _SEQUENCE, _NEXT, _GATE, _HELPED, _WAITING, _REST, _STOP, _MISSES, _UNSHARED,
+    _LEVEL, _CALM,
+) = range(0, 13 * _LINE, _LINE)  # fmt: skip
 # What is written before a job is published, or once: the piece's function and its argument, the
 # number of units and those of a piece; passes of a member before it sleeps, and of the caller; the
 # number of members; the caller's lock; Python's functions for locks.
-_JOB = 11 * _LINE
+_JOB = 13 * _LINE
 _FUNCTION, _ARGUMENT, _TOTAL, _UNIT = range(_JOB, _JOB + 4)
 _FIXED = _JOB + _LINE
 _SPINS, _CALLER_SPINS, _MEMBERS, _CALLER_LOCK, _ACQUIRE, _RELEASE, _LEAVE = range(
@@ -59,8 +61,12 @@ _NUM_WORDS = _ASLEEP + MOST_MEMBERS * _LINE
 _OPEN = 1 << 32  # a bit of the gate; the lower ones count the members inside
 # How long a member looks for a job before it sleeps, and the caller for members before it does.
 _SPIN_SECONDS, _CALLER_SPIN_SECONDS = 50e-6, 20e-6
-# Jobs without help before members are woken no more, and the jobs for which they are not.
-_MOST_MISSES, _JOBS_UNWOKEN = 8, 32
+# Jobs without help before jobs are not shared, and the number of these.
+_MOST_MISSES, _JOBS_UNSHARED = 8, 32
+# A member is late if the caller waits for this number of cycles, some 50 us, and twice as long as a
+# piece took. This number of jobs is then not shared, times two for each late member of before; that
+# is halved again after a number of jobs with timely help.
+_LATE_CYCLES, _JOBS_WITHOUT, _MOST_LEVEL, _TIMELY_JOBS = 150_000, 32, 6, 32
 _PARTS = (".share", ".serve", ".pause")
 
 
@@ -132,6 +138,10 @@ class _Code:
         """Go on at one of two labels."""
         self.add(f"br i1 {test}, label %{then}, label %{other}")
 
+    def clock(self) -> str:
+        """Return the cycles of the processor so far; 0 where that is no instruction."""
+        return self.do("call i64 @llvm.readcyclecounter()") if _HAS_CLOCK else "0"
+
     def release(self, lock: str) -> None:
         """Wake the thread that waits for a lock."""
         self.add(f"call void {self.read(_RELEASE, 'ptr')}(ptr {lock})")
@@ -152,16 +162,24 @@ class _Code:
         last = self.do(f"add i64 {first}, {unit}")
         is_less = self.do(f"icmp slt i64 {last}, {total}")
         last = self.do(f"select i1 {is_less}, i64 {last}, i64 {total}")
+        begun = self.clock() if name == "caller" else ""
         self.add(f"call void {function}(ptr {job}, i64 {first}, i64 {last})")
         if name == "member":
             self.store(1, _HELPED, "monotonic")
+        else:
+            self.add(f"store i64 {self.do(f'sub i64 {self.clock()}, {begun}')}, ptr %took")
         self.add(f"br label %{name}")
 
 
+# Elsewhere the counter of cycles is reserved to the system.
+_HAS_CLOCK = platform.machine().lower() in ("x86_64", "amd64")
+
+
 def _pause() -> tuple[list[str], list[str]]:
-    """Return a declaration, and the instruction between two looks at a word."""
-    if platform.machine().lower() in ("x86_64", "amd64"):
-        return ["declare void @llvm.x86.sse2.pause()"], ["call void @llvm.x86.sse2.pause()"]
+    """Return declarations, and the instruction between two looks at a word."""
+    if _HAS_CLOCK:
+        declared = ["declare void @llvm.x86.sse2.pause()", "declare i64 @llvm.readcyclecounter()"]
+        return declared, ["call void @llvm.x86.sse2.pause()"]
     if platform.machine().lower() in ("aarch64", "arm64"):
         return ["declare void @llvm.aarch64.hint(i32)"], ["call void @llvm.aarch64.hint(i32 1)"]
     return [], []
@@ -172,11 +190,19 @@ def _write_share() -> str:
     _, pause = _pause()
     arguments = "ptr %team, ptr %function, ptr %job, i64 %total, i64 %unit"
     code = _Code(f"void @KERNEL.share({arguments})")
+    code.add("%took = alloca i64", "store i64 0, ptr %took")
     code.go(code.do(f"icmp eq i64 {code.load(code.place(_STOP))}, 0"), "try", "alone")
     code.add("try:")
     busy = code.do(f"cmpxchg ptr {code.place(_BUSY)}, i64 0, i64 1 seq_cst seq_cst")
-    code.go(code.do(f"extractvalue {{ i64, i1 }} {busy}, 1"), "open", "alone")
-    code.add("alone:", "call void %function(ptr %job, i64 0, i64 %total)", "ret void", "open:")
+    code.go(code.do(f"extractvalue {{ i64, i1 }} {busy}, 1"), "first", "alone")
+    code.add("alone:", "call void %function(ptr %job, i64 0, i64 %total)", "ret void", "first:")
+    unshared = code.read(_UNSHARED)
+    code.go(code.do(f"icmp sgt i64 {unshared}, 0"), "skip", "open")
+    code.add("skip:")
+    fewer = code.do(f"sub i64 {unshared}, 1")
+    code.add(f"store i64 {fewer}, ptr {code.place(_UNSHARED)}")
+    code.store(0, _BUSY, "release")
+    code.add("br label %alone", "open:")
     for word, value in (
         (_FUNCTION, "ptr %function"), (_ARGUMENT, "ptr %job"), (_TOTAL, "i64 %total"),
         (_UNIT, "i64 %unit"),
@@ -187,17 +213,13 @@ def _write_share() -> str:
     code.store(_OPEN, _GATE)
     code.change("add", code.place(_SEQUENCE), 1)
     # Members that sleep are woken, as many as there are pieces for.
-    unwoken = code.read(_UNWOKEN)
     rounded = code.do(f"add i64 %total, {code.do('sub i64 %unit, 1')}")
     pieces = code.do(f"sdiv i64 {rounded}, %unit")
     others = code.do(f"sub i64 {pieces}, 1")
     members = code.read(_MEMBERS)
     is_fewer = code.do(f"icmp slt i64 {others}, {members}")
     count = code.do(f"select i1 {is_fewer}, i64 {others}, i64 {members}")
-    code.go(code.do(f"icmp sgt i64 {unwoken}, 0"), "leave", "wake")
-    code.add("leave:")
-    fewer = code.do(f"sub i64 {unwoken}, 1")
-    code.add(f"store i64 {fewer}, ptr {code.place(_UNWOKEN)}", "br label %work", "wake:")
+    code.add("br label %wake", "wake:")
     code.add("%number = phi i64 [ 0, %open ], [ %following, %woken ]")
     code.go(code.do(f"icmp slt i64 %number, {count}"), "look", "work")
     code.add("look:")
@@ -216,6 +238,7 @@ def _write_share() -> str:
     gate = code.place(_GATE)
     code.change("and", gate, ~_OPEN)
     spins = code.read(_CALLER_SPINS)
+    closed = code.clock()
     code.add("br label %inside", "inside:")
     code.add("%looks = phi i64 [ 0, %close ], [ %more, %again ], [ 0, %sleep ]")
     code.go(code.do(f"icmp eq i64 {code.load(gate)}, 0"), "end", "again")
@@ -232,11 +255,29 @@ def _write_share() -> str:
     # A member that was late to tell of an earlier job may have ended the sleep.
     code.add("br label %inside", "end:")
     helped = code.load(code.place(_HELPED))
+    waited = code.do(f"sub i64 {code.clock()}, {closed}")
+    took = code.do("load i64, ptr %took")
+    patience = code.do(f"add i64 {code.do(f'mul i64 {took}, 2')}, {_LATE_CYCLES}")
+    level, calm = code.read(_LEVEL), code.read(_CALM)
+    code.go(code.do(f"icmp sgt i64 {waited}, {patience}"), "late", "timely")
+    code.add("late:")
+    is_most = code.do(f"icmp sge i64 {level}, {_MOST_LEVEL}")
+    higher = code.do(f"select i1 {is_most}, i64 {level}, i64 {code.do(f'add i64 {level}, 1')}")
+    jobs = code.do(f"shl i64 {_JOBS_WITHOUT}, {higher}")
+    for word, value in ((_LEVEL, higher), (_CALM, "0"), (_UNSHARED, jobs)):
+        code.add(f"store i64 {value}, ptr {code.place(word)}")
+    code.add("br label %counted", "timely:")
+    calmer = code.do(f"add i64 {calm}, {helped}")
+    is_calm = code.do(f"icmp sge i64 {calmer}, {_TIMELY_JOBS}")
+    is_high = code.do(f"icmp sgt i64 {level}, 0")
+    falls = code.do(f"and i1 {is_calm}, {is_high}")
+    lower = code.do(f"sub i64 {level}, {code.do(f'zext i1 {falls} to i64')}")
+    kept = code.do(f"select i1 {is_calm}, i64 0, i64 {calmer}")
+    for word, value in ((_LEVEL, lower), (_CALM, kept)):
+        code.add(f"store i64 {value}, ptr {code.place(word)}")
+    code.add("br label %counted", "counted:")
     was = code.read(_MISSES)
     missed = code.do(f"add i64 {was}, 1")
-    # Members that were not woken did not come too late.
-    was_woken = code.do(f"icmp sle i64 {unwoken}, 0")
-    missed = code.do(f"select i1 {was_woken}, i64 {missed}, i64 {was}")
     came = code.do(f"icmp ne i64 {helped}, 0")
     missed = code.do(f"select i1 {came}, i64 0, i64 {missed}")
     is_much = code.do(f"icmp sge i64 {missed}, {_MOST_MISSES}")
@@ -244,7 +285,7 @@ def _write_share() -> str:
     code.add(f"store i64 {kept}, ptr {code.place(_MISSES)}")
     code.go(is_much, "rest", "free")
     code.add("rest:")
-    code.add(f"store i64 {_JOBS_UNWOKEN}, ptr {code.place(_UNWOKEN)}", "br label %free")
+    code.add(f"store i64 {_JOBS_UNSHARED}, ptr {code.place(_UNSHARED)}", "br label %free")
     code.add("free:")
     code.store(0, _BUSY, "release")
     code.add("ret void")
@@ -452,7 +493,7 @@ def renew_after_fork() -> None:
     _lock, _members = threading.Lock(), 0
     if _kernel is not None and not _kernel.addresses:
         _kernel = None  # the parent's request
-    for word in (_BUSY, _GATE, _WAITING, _MISSES, _UNWOKEN, _MEMBERS):
+    for word in (_BUSY, _GATE, _WAITING, _MISSES, _UNSHARED, _LEVEL, _CALM, _MEMBERS):
         WORDS[word] = 0
     if _is_prepared:
         WORDS[_CALLER_LOCK] = _new_lock()

@@ -20,6 +20,7 @@ import os
 import sys
 import threading
 from queue import SimpleQueue
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,7 +82,7 @@ def shard(total: int, least: int, work: type_of_work, unit: int = 1) -> None:
       unit: ranges begin at multiples of it, where possible.
     """
     cuts = _cuts(total, max(least, unit), unit) if _num_threads > 1 else ()
-    if len(cuts) < 3:
+    if len(cuts) < 3 or (_late.jobs and _late.skips()):
         if total:
             work(0, total)
         return
@@ -108,6 +109,43 @@ def _cuts(total: int, least: int, unit: int) -> list[int]:
     return sorted({0, *begins, total})  # equal ones would be an empty piece
 
 
+class _Late:
+    """What to do where a busy machine interrupts helpers in their pieces: share less often.
+
+    Attributes:
+      jobs: the calls that are still to be made without helpers.
+    """
+
+    # How much longer than its own work a caller waits for a helper that is not late, in seconds.
+    _PATIENCE = 1e-3
+    # Calls without helpers after a late one, times two for each late one of before, up to a level;
+    # and the calls with timely helpers after which that is halved.
+    _JOBS, _MOST_LEVEL, _TIMELY = 8, 6, 16
+
+    def __init__(self) -> None:
+        self.jobs = 0
+        self._level = 0
+        self._calm = 0
+
+    def skips(self) -> bool:
+        """Count a call that could be shared; return True."""
+        self.jobs -= 1
+        return True
+
+    def note(self, worked: float, waited: float) -> None:
+        """Note the seconds of a caller's own work, and those that it waited for helpers."""
+        if waited > worked + self._PATIENCE:
+            self._level = min(self._level + 1, self._MOST_LEVEL)
+            self._calm, self.jobs = 0, self._JOBS << self._level
+            return
+        self._calm += 1
+        if self._calm >= self._TIMELY:
+            self._level, self._calm = max(self._level - 1, 0), 0
+
+
+_late = _Late()
+
+
 class _Job:
     """The pieces of one call, and the threads that work on them."""
 
@@ -126,6 +164,7 @@ class _Job:
 
     def run(self) -> None:
         """Work on pieces in the calling thread, then wait for the helpers."""
+        begun = perf_counter()
         try:
             self._take_pieces()
         finally:
@@ -133,7 +172,9 @@ class _Job:
                 self._is_over = True
                 must_wait = self._inside > 0
             if must_wait:
+                worked = perf_counter()
                 self._wait()
+                _late.note(worked - begun, perf_counter() - worked)
             # The job may still be in the queue, and must not keep arrays alive there.
             self._work = None
         if self._error is not None:
