@@ -384,6 +384,7 @@ _kernel: CompiledKernel | None = None
 _members = 0  # threads that were started; guarded by _lock
 _lock = threading.Lock()
 _is_prepared = False
+_is_refused = False  # whether threads of Python share the calls for good
 
 
 def is_ready(members: int) -> bool:
@@ -397,7 +398,9 @@ def is_ready(members: int) -> bool:
 
 
 def _start(members: int) -> bool:
-    global _kernel
+    global _kernel, _is_refused
+    if _is_refused:
+        return False
     if _kernel is None:
         _kernel = HELPER.request(source(), _PARTS)
     if not _kernel.addresses:
@@ -405,7 +408,8 @@ def _start(members: int) -> bool:
     addresses = _kernel.addresses
     try:
         call_sheltered(lambda: _start_missing(addresses, members))
-    except (RuntimeError, AttributeError):  # no thread now, or another Python's interface
+    except (RuntimeError, AttributeError):  # no thread can be started, or another interface
+        _is_refused = True
         return False
     return _members >= members
 
@@ -489,8 +493,8 @@ def _end() -> None:
 
 def renew_after_fork() -> None:
     """Forget the threads in a child process, which does not inherit them."""
-    global _lock, _members, _kernel
-    _lock, _members = threading.Lock(), 0
+    global _lock, _members, _kernel, _is_refused
+    _lock, _members, _is_refused = threading.Lock(), 0, False
     if _kernel is not None and not _kernel.addresses:
         _kernel = None  # the parent's request
     for word in (_BUSY, _GATE, _WAITING, _MISSES, _UNSHARED, _LEVEL, _CALM, _MEMBERS):
