@@ -61,8 +61,9 @@ _NUM_WORDS = _ASLEEP + MOST_MEMBERS * _LINE
 _OPEN = 1 << 32  # a bit of the gate; the lower ones count the members inside
 # How long a member looks for a job before it sleeps, and the caller for members before it does.
 _SPIN_SECONDS, _CALLER_SPIN_SECONDS = 50e-6, 20e-6
-# Jobs without help before jobs are not shared, and the number of these.
-_MOST_MISSES, _JOBS_UNSHARED = 8, 32
+# The cycles of a long job, some 150 us; long jobs without help before jobs are not shared; and the
+# number of these.
+_LONG_CYCLES, _MOST_MISSES, _JOBS_UNSHARED = 450_000, 8, 32
 # A member is late if the caller waits for this number of cycles, some 50 us, and twice as long as a
 # piece took. This number of jobs is then not shared, times two for each late member of before; that
 # is halved again after a number of jobs with timely help.
@@ -210,6 +211,7 @@ def _write_share() -> str:
         code.add(f"store {value}, ptr {code.place(word)}")
     for word in (_NEXT, _HELPED, _REST):
         code.store(0, word, "monotonic")
+    opened = code.clock()
     code.store(_OPEN, _GATE)
     code.change("add", code.place(_SEQUENCE), 1)
     # Members that sleep are woken, as many as there are pieces for.
@@ -277,7 +279,10 @@ def _write_share() -> str:
         code.add(f"store i64 {value}, ptr {code.place(word)}")
     code.add("br label %counted", "counted:")
     was = code.read(_MISSES)
-    missed = code.do(f"add i64 {was}, 1")
+    # A short job ends before members are awake.
+    lasted = code.do(f"sub i64 {closed}, {opened}")
+    is_long = code.do(f"icmp sgt i64 {lasted}, {_LONG_CYCLES}")
+    missed = code.do(f"add i64 {was}, {code.do(f'zext i1 {is_long} to i64')}")
     came = code.do(f"icmp ne i64 {helped}, 0")
     missed = code.do(f"select i1 {came}, i64 0, i64 {missed}")
     is_much = code.do(f"icmp sge i64 {missed}, {_MOST_MISSES}")
