@@ -82,7 +82,7 @@ def shard(total: int, least: int, work: type_of_work, unit: int = 1) -> None:
       unit: ranges begin at multiples of it, where possible.
     """
     cuts = _cuts(total, max(least, unit), unit) if _num_threads > 1 else ()
-    if len(cuts) < 3 or (_late.jobs and _late.skips()):
+    if len(cuts) < 3 or (_late.jobs > 0 and _late.skips()):
         if total:
             work(0, total)
         return
@@ -128,7 +128,7 @@ class _Late:
         self._calm = 0
 
     def skips(self) -> bool:
-        """Count a call that could be shared; return True."""
+        """Count a call that could be shared; return True. Threads may count the last one twice."""
         self.jobs -= 1
         return True
 
