@@ -44,11 +44,12 @@ _LINE = 8
     _SHARE, _BUSY, _SEQUENCE, _NEXT, _GATE, _HELPED, _WAITING, _REST, _STOP, _MISSES, _UNSHARED,
     _LEVEL, _CALM,
 ) = range(0, 13 * _LINE, _LINE)  # fmt: skip
-# What is written before a job is published, or once: the piece's function and its argument, the
-# number of units and those of a piece; passes of a member before it sleeps, and of the caller; the
-# number of members; the caller's lock; Python's functions for locks.
+# The caller writes the words of a job before it publishes the job: the function of a piece and its
+# argument, the number of units, and the units of a piece.
 _JOB = 13 * _LINE
 _FUNCTION, _ARGUMENT, _TOTAL, _UNIT = range(_JOB, _JOB + 4)
+# These words are written once, when members start: the looks of a member before it sleeps, and of
+# the caller; the number of members; the caller's lock; Python's functions.
 _FIXED = _JOB + _LINE
 _SPINS, _CALLER_SPINS, _MEMBERS, _CALLER_LOCK, _ACQUIRE, _RELEASE, _LEAVE = range(
     _FIXED, _FIXED + 7
@@ -131,6 +132,10 @@ class _Code:
         """Change a word that others read."""
         self.add(f"store atomic i64 {value}, ptr {self.place(word)} {order}, align 8")
 
+    def write(self, word: int, value: str) -> None:
+        """Change a word that nothing else uses meanwhile; the value has its type before it."""
+        self.add(f"store {value}, ptr {self.place(word)}")
+
     def change(self, operation: str, place: str, value: int | str) -> str:
         """Change a word at once; return what it was."""
         return self.do(f"atomicrmw {operation} ptr {place}, i64 {value} seq_cst")
@@ -201,14 +206,14 @@ def _write_share() -> str:
     code.go(code.do(f"icmp sgt i64 {unshared}, 0"), "skip", "open")
     code.add("skip:")
     fewer = code.do(f"sub i64 {unshared}, 1")
-    code.add(f"store i64 {fewer}, ptr {code.place(_UNSHARED)}")
+    code.write(_UNSHARED, f"i64 {fewer}")
     code.store(0, _BUSY, "release")
     code.add("br label %alone", "open:")
     for word, value in (
         (_FUNCTION, "ptr %function"), (_ARGUMENT, "ptr %job"), (_TOTAL, "i64 %total"),
         (_UNIT, "i64 %unit"),
     ):  # fmt: skip
-        code.add(f"store {value}, ptr {code.place(word)}")
+        code.write(word, value)
     for word in (_NEXT, _HELPED, _REST):
         code.store(0, word, "monotonic")
     opened = code.clock()
@@ -266,8 +271,9 @@ def _write_share() -> str:
     is_most = code.do(f"icmp sge i64 {level}, {_MOST_LEVEL}")
     higher = code.do(f"select i1 {is_most}, i64 {level}, i64 {code.do(f'add i64 {level}, 1')}")
     jobs = code.do(f"shl i64 {_JOBS_WITHOUT}, {higher}")
-    for word, value in ((_LEVEL, higher), (_CALM, "0"), (_UNSHARED, jobs)):
-        code.add(f"store i64 {value}, ptr {code.place(word)}")
+    code.write(_LEVEL, f"i64 {higher}")
+    code.write(_CALM, "i64 0")
+    code.write(_UNSHARED, f"i64 {jobs}")
     code.add("br label %counted", "timely:")
     calmer = code.do(f"add i64 {calm}, {helped}")
     is_calm = code.do(f"icmp sge i64 {calmer}, {_TIMELY_JOBS}")
@@ -275,8 +281,8 @@ def _write_share() -> str:
     falls = code.do(f"and i1 {is_calm}, {is_high}")
     lower = code.do(f"sub i64 {level}, {code.do(f'zext i1 {falls} to i64')}")
     kept = code.do(f"select i1 {is_calm}, i64 0, i64 {calmer}")
-    for word, value in ((_LEVEL, lower), (_CALM, kept)):
-        code.add(f"store i64 {value}, ptr {code.place(word)}")
+    code.write(_LEVEL, f"i64 {lower}")
+    code.write(_CALM, f"i64 {kept}")
     code.add("br label %counted", "counted:")
     was = code.read(_MISSES)
     # A short job ends before members are awake.
@@ -287,10 +293,11 @@ def _write_share() -> str:
     missed = code.do(f"select i1 {came}, i64 0, i64 {missed}")
     is_much = code.do(f"icmp sge i64 {missed}, {_MOST_MISSES}")
     kept = code.do(f"select i1 {is_much}, i64 {_MOST_MISSES - 2}, i64 {missed}")
-    code.add(f"store i64 {kept}, ptr {code.place(_MISSES)}")
+    code.write(_MISSES, f"i64 {kept}")
     code.go(is_much, "rest", "free")
     code.add("rest:")
-    code.add(f"store i64 {_JOBS_UNSHARED}, ptr {code.place(_UNSHARED)}", "br label %free")
+    code.write(_UNSHARED, f"i64 {_JOBS_UNSHARED}")
+    code.add("br label %free")
     code.add("free:")
     code.store(0, _BUSY, "release")
     code.add("ret void")

@@ -193,7 +193,8 @@ def _write_tiles(
         y = loops.do("sub i64", loops.do("mul i64", row, tall), top)
         x = loops.do("sub i64", loops.do("mul i64", column, wide), left)
         first = loops.do("mul i64", image, loops.do("mul i64", height, line))
-        # Of a tile that reaches out of its image a vector at a time is copied, with zeros around.
+        # A tile that reaches out of its image is copied, one vector of channels at a time, and gets
+        # zeros for what lies outside.
         tests = [loops.do("icmp slt i64", one, "0") for one in (y, x)]
         tests += [
             loops.do("icmp sgt i64", loops.do("add i64", one, str(reach)), size)
