@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 MOST_MULTIPLICATIONS: Final = 1_000_000
 """Products of more multiplications are rearranged by OpenBLAS."""
 
-# The fewest rows of a piece, and the most rows of a matrix that is not cut at its rows.
-_LEAST_ROWS, _MOST_SHORT = 24, 48
+# The fewest rows of a piece: with at most so many columns, and with more.
+_LEAST_ROWS, _NARROW, _LEAST_WIDE_ROWS = 24, 32, 96
+# The most rows of a matrix that is not cut at its rows.
+_MOST_SHORT = 48
 # Pieces begin at multiples of these numbers, of which BLAS computes as many at once.
 _ROW_UNIT, _COLUMN_UNIT = 8, 16
 # The longest inner dimension for which rows of a transposed float32 matrix are pieces, unless the
@@ -56,13 +58,14 @@ def plan_of(a: Array, b: Array) -> type_of_plan | None:
     is_in_order = a.strides[1] == a.itemsize
     if not is_in_order and (a.strides[0] != a.itemsize or b.itemsize != 4):
         return None
-    if is_in_order and at_once >= _LEAST_ROWS:
+    if is_in_order and at_once >= (_LEAST_ROWS if columns <= _NARROW else _LEAST_WIDE_ROWS):
         return "rows", _piece(rows, at_once, _ROW_UNIT)
     if rows * columns <= _MOST_SUMMED and inner > max(rows, columns):
         return "inner", _part_of_sum(inner, rows * columns)
     if at_once >= _LEAST_ROWS:
         suits = inner <= _MOST_INNER or (inner <= _WIDE and columns > _MOST_INNER)
-        return ("rows", _piece(rows, at_once, _ROW_UNIT)) if suits else None
+        is_cut = suits and not is_in_order
+        return ("rows", _piece(rows, at_once, _ROW_UNIT)) if is_cut else None
     wide = MOST_MULTIPLICATIONS // (rows * inner) // _COLUMN_UNIT * _COLUMN_UNIT
     if is_in_order and rows <= _MOST_SHORT and wide:
         return "columns", _piece(columns, wide, _COLUMN_UNIT)
@@ -122,9 +125,13 @@ def multiply_by(plan: type_of_plan, a: Array, b: Array, out: Array) -> None:
     """Write ``a @ b`` into `out` in the pieces of a plan."""
     cut, size = plan
     if cut == "rows":
-        for first in range(0, len(a), size):
-            some = slice(first, first + size)
-            np.matmul(a[some], b, out=out[some])
+        # One call multiplies all pieces, and returns to the interpreter once.
+        pieces = len(a) // size
+        whole = pieces * size
+        stack, made = (x[:whole].reshape(pieces, size, -1) for x in (a, out))
+        np.matmul(stack, b, out=made)
+        if whole < len(a):
+            np.matmul(a[whole:], b, out=out[whole:])
     elif cut == "columns":
         for first in range(0, b.shape[1], size):
             some = slice(first, first + size)
