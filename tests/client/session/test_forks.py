@@ -16,7 +16,7 @@ from tests.forked import LIMIT_S, in_child
 from tests.time_outs import let_time_out
 from tfnb.core.compiled import routines
 from tfnb.core.process import forking, work_sharder
-from tfnb.ops.conv import compiled_conv, compiled_winograd
+from tfnb.ops.conv import compiled_winograd, conv_plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,11 +170,11 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(sess: tf.Session)
 @pytest.mark.slow
 def test_locks_of_compiled_kernels_are_free_in_the_child() -> None:
     """A convolution may run in a child, whatever other threads of the parent computed."""
-    modules = routines, compiled_conv, compiled_winograd
+    modules = routines, conv_plans, compiled_winograd
     holds, may_go = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with routines._lock, compiled_conv._lock, compiled_winograd._lock:
+        with routines._lock, conv_plans._lock, compiled_winograd._lock:
             holds.set()
             may_go.wait(60)
 

@@ -21,15 +21,21 @@ pytestmark = pytest.mark.usefixtures("kernels_at_once")
 def _folded_fixture(monkeypatch):
     """Count the convolutions that routines compute together with what follows."""
     seen = []
-    for kernels in (conv_ops.conv_kernels, conv_ops.depthwise_kernels):
+    for kernels, name in (
+        (conv_ops.conv_kernels, "forward_biased"),
+        (conv_ops.conv_kernels, "backprop_input_biased"),
+        (conv_ops.depthwise_kernels, "forward_biased"),
+    ):
 
-        def biased(*args, compute=kernels.forward_biased):
+        compute = getattr(kernels, name)
+
+        def biased(*args, compute=compute):
             found = compute(*args)
             if found is not None:
                 seen.append(args)
             return found
 
-        monkeypatch.setattr(kernels, "forward_biased", biased)
+        monkeypatch.setattr(kernels, name, biased)
     return seen
 
 
@@ -196,7 +202,7 @@ def vectors(size, value=None):
     """Return scale, offset, mean and variance of some channels."""
     made = np.random.default_rng(size).uniform(0.5, 1.5, [4, size]).astype(np.float32)
     if value is not None:
-        made[np.arange(4), np.arange(4)] = value
+        made[np.arange(4), np.arange(4) % size] = value
     return list(made)
 
 
@@ -249,6 +255,81 @@ def test_depthwise_convolutions_do_the_same(
             random(channels, value=value), *vectors(channels),
         )  # fmt: skip
     assert folded
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("value", [None, np.nan, np.inf])
+@pytest.mark.parametrize("has_norm", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "kernel", "stride", "padding"),
+    [
+        ((2, 5, 4, 20), (5, 5, 7, 20), 2, "SAME"),
+        ((2, 5, 4, 20), (4, 4, 17, 20), 2, "SAME"),
+        ((1, 6, 6, 33), (3, 3, 16, 33), 1, "SAME"),
+        ((1, 3, 5, 3), (2, 2, 5, 3), 2, "VALID"),
+        ((1, 4, 4, 3), (2, 2, 5, 3), 3, "VALID"),  # no window covers some cells
+        ((2, 20, 18, 32), (3, 3, 32, 32), 1, "SAME"),
+        ((2, 5, 4, 64), (6, 6, 1, 64), 2, "SAME"),
+    ],
+)
+def test_transposed_convolutions_do_the_same(
+    monkeypatch, folded, shape, kernel, stride, padding, has_norm, value, activation
+):
+    """With strides each phase gets what follows; a filter that is not finite is for the nodes."""
+    reach = kernel[0] if padding == "VALID" else stride
+    sizes = [(size - 1) * stride + reach for size in shape[1:3]]
+
+    def build(x, w, b, *stats):
+        to = [shape[0], *sizes, kernel[2]]
+        y = tf.nn.conv2d_transpose(x, w, to, [1, stride, stride, 1], padding)
+        y = tf.nn.bias_add(y, b)
+        return [ACTIVATIONS[activation](norm(y, *stats) if has_norm else y)]
+
+    given = random(*kernel), random(kernel[2], value=value), *vectors(kernel[2], value)
+    with np.errstate(all="ignore"):
+        check(monkeypatch, build, random(*shape, value=value), *given[: 6 if has_norm else 2])
+    assert bool(folded) == (stride <= kernel[0])
+
+
+def test_a_filter_that_is_not_finite_is_for_the_nodes(monkeypatch, folded):
+    """The cells near the border do not meet its infinity."""
+
+    def build(x, w, b):
+        y = tf.nn.conv2d_transpose(x, w, [1, 6, 6, 3], [1, 1, 1, 1], "SAME")
+        return [tf.transpose(tf.nn.relu(tf.nn.bias_add(y, b)))]
+
+    with np.errstate(all="ignore"):
+        given = random(1, 6, 6, 4), random(3, 3, 3, 4, value=np.inf), random(3)
+        check(monkeypatch, build, *given)
+    assert not folded
+
+
+def test_sizes_that_the_step_computes(monkeypatch, folded):
+    """The batch is that of the images, as programs write it."""
+
+    def build(x, w, b):
+        to = tf.stack([tf.shape(x)[0], 8, 8, 6])
+        y = tf.nn.conv2d_transpose(x, w, to, [1, 2, 2, 1], "SAME")
+        return [tf.transpose(tf.nn.relu(tf.nn.bias_add(y, b)))]
+
+    check(monkeypatch, build, random(3, 4, 4, 5), random(4, 4, 6, 5), random(6))
+    assert folded
+
+
+def test_errors_of_transposed_convolutions_are_those_of_the_nodes():
+    """The convolution names its shapes, and the session goes on."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w, b = (tf.placeholder(tf.float32, [None] * rank) for rank in (4, 4, 1))
+        y = tf.nn.conv2d_transpose(x, w, [1, 8, 8, 6], [1, 2, 2, 1], "SAME")
+        fetch = tf.nn.relu(tf.nn.bias_add(y, b))
+        good = {x: random(1, 4, 4, 5), w: random(4, 4, 6, 5), b: random(6)}
+        for _ in range(4):
+            wanted = session.run(fetch, good)
+            HELPER.wait()
+        for wrong in ({x: random(1, 5, 4, 5)}, {w: random(4, 4, 7, 5)}, {b: random(5)}):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(fetch, {**good, **wrong})
+        np.testing.assert_allclose(session.run(fetch, good), wanted, 1e-4, 1e-4)
 
 
 def test_other_batch_norms_stay_nodes(monkeypatch, folded):

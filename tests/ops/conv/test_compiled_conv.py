@@ -12,7 +12,7 @@ from tfnb.core.compiled.helper import HELPER
 from tfnb.core.compiled.routines import compiling_at_once, without_routines
 from tfnb.core.process import work_sharder
 from tfnb.ops.base.large_arrays import plain_ways
-from tfnb.ops.conv import compiled_conv, conv_kernels, depthwise_kernels
+from tfnb.ops.conv import compiled_conv, conv_kernels, conv_plans, depthwise_kernels
 from tfnb.ops.conv.windows import Window
 
 pytest.importorskip("llvmlite")
@@ -258,7 +258,7 @@ def test_large_images_are_padded_with_zeros():
 
 def test_forms_that_were_forgotten_are_made_again(monkeypatch):
     """Many shapes in turns, of which a few are kept."""
-    monkeypatch.setattr(compiled_conv, "_MOST_PLANS", 2)
+    monkeypatch.setattr(conv_plans, "_MOST_PLANS", 2)
     kernel = random(3, 3, 4, 5)
     forms = []
     for size in (5, 6, 7, 8):
@@ -273,7 +273,45 @@ def test_forms_that_were_forgotten_are_made_again(monkeypatch):
                 plain = results(conv_kernels, *form)
             for one, other in zip(found, plain, strict=True):
                 np.testing.assert_allclose(one, other, 1e-4, 2e-5)
-    assert len(compiled_conv._plans) <= 2
+    assert len(conv_plans._plans) <= 2
+
+
+@pytest.mark.parametrize("kernels", [conv_kernels, depthwise_kernels])
+def test_what_is_ready_computes_other_numbers_of_the_same_form(kernels):
+    """Images and filters in other orders of memory, and of other dtypes, are of other forms."""
+    windows = (window(9, 3, 1, 1, (1, 1)), window(8, 2, 1, 1, (0, 1)))
+    x, kernel = random(2, 9, 8, 6), random(3, 2, 6, 1 if kernels is depthwise_kernels else 5)
+    turned = np.ascontiguousarray(x.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)
+    swapped = np.asfortranarray(kernel)
+    forms = [
+        (x, kernel), (x * 2, kernel * 3), (turned, kernel), (x, swapped),
+        (x.astype(np.float64), kernel.astype(np.float64)), (x[:1], kernel),
+    ]  # fmt: skip
+    with compiling_at_once():
+        for _ in range(4):
+            kernels.forward(np, x, kernel, windows)
+            HELPER.wait()
+        assert any(key[1] == x.shape for key in conv_plans._ready)
+        for images, taps in forms * 2:
+            found = kernels.forward(np, images, taps, windows)
+            with without_routines():
+                plain = kernels.forward(np, images, taps, windows)
+            assert found.dtype == plain.dtype
+            np.testing.assert_allclose(found, plain, 1e-4, 2e-5)
+
+
+def test_routines_that_were_forgotten_are_not_ready():
+    """Outside of the block, the plain way computes until they are found again."""
+    windows = (window(9, 3, 1, 1, (1, 1)),) * 2
+    x, kernel = random(1, 9, 9, 4), random(3, 3, 4, 5)
+    with compiling_at_once():
+        for _ in range(4):
+            conv_kernels.forward(np, x, kernel, windows)
+            HELPER.wait()
+        assert conv_plans.ready_for("", x, kernel, windows) is not None
+        with without_routines():
+            assert conv_plans.ready_for("", x, kernel, windows) is None
+    assert conv_plans.ready_for("", x, kernel, windows) is None
 
 
 @pytest.mark.parametrize("shape", [(270, 301), (3, 2, 256, 260), (2, 40, 30)])
@@ -325,7 +363,7 @@ def test_tables_that_forms_share_with_places_count_once():
         known.append(places)
         return [places.seen, places.targets, places.runs, np.zeros(4, np.int64)], []
 
-    plan = compiled_conv.Plan(x, windows, out, tables)
+    plan = conv_plans.Plan(x, windows, out, tables)
     assert plan.nbytes == known[0].nbytes + 32
 
 

@@ -71,14 +71,33 @@ def compiling_at_once() -> Iterator[None]:
     before = Prices.of_start, Prices.of_kernel, Prices.of_look, Prices.first_step
     Prices.of_start = Prices.of_kernel = Prices.of_look = 0.0
     Prices.first_step = 2
-    for one in _routines:
-        one.forget()
+    _forget_all()
     try:
         yield
     finally:
         Prices.of_start, Prices.of_kernel, Prices.of_look, Prices.first_step = before
-        for one in _routines:
-            one.forget()
+        _forget_all()
+
+
+def _forget_all() -> None:
+    global _turn
+    _turn += 1
+    for one in _routines:
+        one.forget()
+
+
+# The number of times that all routines were forgotten.
+_turn = 0
+
+
+def turn() -> int:
+    """Return a number for :func:`are_in_use`, to be kept beside functions that were found."""
+    return _turn
+
+
+def are_in_use(found: int) -> bool:
+    """Return whether the functions that were found at a turn may be called now."""
+    return found == _turn and not _is_off
 
 
 @contextmanager

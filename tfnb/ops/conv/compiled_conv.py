@@ -15,31 +15,25 @@ for each phase (``conv_kernels.py``), which writes its cells.
 from __future__ import annotations
 
 import math
-import sys
-import threading
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tfnb.core.compiled.routines import Routine, run_sizes
-from tfnb.core.process import forking
-from tfnb.core.process.work_sharder import shard
+from tfnb.core.compiled.routines import Routine
 from tfnb.ops.base.compiled_products import LANES, ROWS, column_blocks, copy_turned
+from tfnb.ops.conv.conv_plans import ITEM, keep_ready, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from tfnb.core.compiled.loops import Loops, Variable
     from tfnb.core.kernel_types import Array
+    from tfnb.ops.conv.conv_plans import Places, type_of_call
     from tfnb.ops.conv.windows import Window
-
-    # Rows, estimated nanoseconds of a row, and further sizes.
-    type_of_call = tuple[int, float, tuple[int, ...]]
-    type_of_tables = Callable[[Any], tuple[list[Array], list[type_of_call]]]
 
 
 class After(NamedTuple):
@@ -71,18 +65,27 @@ def after_of(
       limits: the smallest and the largest result.
       channels: the number of output channels.
     """
-    for one in (bias, *(norm or ())):
-        if one is not None and (one.shape != (channels,) or one.dtype != np.float32):
-            return None
+    if bias is not None and (bias.shape != (channels,) or bias.dtype != np.float32):
+        return None
     bounds = _bounds(limits)
     if norm is None:
-        # -0 changes no number.
-        added = np.full(channels, -0.0, np.float32) if bias is None else bias
-        return After("biased", np.ascontiguousarray(added), bounds)
+        added = _nothing(channels) if bias is None else np.ascontiguousarray(bias)
+        return After("biased", added, bounds)
+    subtracted, factor, added = norm
+    if not (subtracted.shape == factor.shape == added.shape == (channels,)):
+        return None
+    if not (subtracted.dtype == factor.dtype == added.dtype == np.float32):
+        return None
     rows = np.empty((4, channels), np.float32)
     rows[0] = -0.0 if bias is None else bias  # which changes no number
     rows[1], rows[2], rows[3] = norm
     return After("normed", rows, bounds)
+
+
+@lru_cache(maxsize=64)
+def _nothing(channels: int) -> Array:
+    """Return a bias that changes no number."""
+    return np.full(channels, -0.0, np.float32)
 
 
 @lru_cache(maxsize=64)
@@ -434,83 +437,6 @@ NS_OF_PRODUCT: Final = 0.01
 _SECONDS_OF_SINGLE, _NS_OF_LOAD = 3e-10, 0.5
 
 
-MOST_POSITIONS = max(ROWS)
-"""The most positions of a tile, and cells of a tile of a filter's gradient."""
-
-
-def offsets(counts: tuple[int, ...], strides: tuple[int, ...], least: int = 1) -> NDArray[np.int64]:
-    """Return the offset of each cell of a grid, the last one repeated up to a least number."""
-    found = np.zeros(1, np.int64)
-    for count, stride in zip(counts, strides, strict=True):
-        found = (found[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
-    if len(found) < least:
-        found = np.concatenate([found, np.repeat(found[-1:], least - len(found))])
-    return found
-
-
-class Places:
-    """Where positions and windows lie in padded images.
-
-    Attributes:
-      count: the number of positions.
-      seen: the offset of each position in the images, the last one repeated up to a full tile.
-      targets: the offset of each position in the result, or in the gradient of the output.
-      cells: the offset of each cell of a window.
-      runs: the offset of each run of a window; the numbers of a run lie close to each other.
-      length: the numbers of a run.
-      nbytes: the memory of these tables.
-    """
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
-        windows: Sequence[Window],
-        target_strides: tuple[int, ...],
-    ) -> None:
-        """Compute the tables; strides are in bytes."""
-        within = [one // _ITEM for one in strides]
-        counts = (shape[0], *(w.output for w in windows))
-        steps = [s * w.stride for s, w in zip(within[1:-1], windows, strict=True)]
-        self.count = math.prod(counts)
-        self.seen = offsets(counts, (within[0], *steps), MOST_POSITIONS)
-        to = tuple(one // _ITEM for one in target_strides[:-1])
-        self.targets = offsets(counts, to, MOST_POSITIONS)
-        # Cells of the last dimension are a run, unless windows skip some.
-        sizes = tuple(w.filter for w in windows)
-        across = tuple(s * w.dilation for s, w in zip(within[1:-1], windows, strict=True))
-        self.cells = offsets(sizes, across)
-        is_joined = windows[-1].dilation == 1 and within[-2] == shape[-1]
-        self.runs = offsets(sizes[:-1], across[:-1]) if is_joined else self.cells
-        self.length = shape[-1] * (sizes[-1] if is_joined else 1)
-        self.nbytes = sum(one.nbytes for one in self.tables())
-
-    def tables(self) -> tuple[Array, ...]:
-        """Return all tables."""
-        return self.seen, self.targets, self.cells, self.runs
-
-
-_ITEM = 4
-# The tables of the latest convolutions and poolings, and the limit in bytes of each dictionary.
-_kept: dict[Any, Places] = {}
-_MOST_BYTES = 1 << 26
-_lock = threading.Lock()
-forking.guard(sys.modules[__name__], "_lock")
-
-
-def places_of(padded: Array, windows: Sequence[Window], target: Array) -> Places:
-    """Return where positions lie in padded images and in a result."""
-    key = (padded.shape, padded.strides, tuple(windows), target.strides)
-    found = _kept.get(key)
-    if found is None:
-        found = Places(*key)
-        with _lock:
-            _kept[key] = found
-            while sum(one.nbytes for one in _kept.values()) > _MOST_BYTES:
-                del _kept[next(iter(_kept))]
-    return found
-
-
 SUMMED = 256
 """Positions that the sum of a filter's gradient adds before it is added to the result."""
 
@@ -531,154 +457,6 @@ def suits(x: Array, kernel_shape: Sequence[int], dtype: Any) -> bool:
     )
 
 
-def lies_close(x: Array) -> Array:
-    """Return images of which the channels lie close to each other."""
-    is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
-    return x if is_close else np.ascontiguousarray(x)
-
-
-# Elements from which on filling the borders is faster than filling everything.
-_LEAST_BORDERS = 1 << 14
-# Elements that are worth a thread when images are copied.
-_LEAST_COPIED = 1 << 18
-
-
-def _borders(windows: Sequence[Window]) -> Iterator[tuple[slice, ...]]:
-    """Yield the cells of padded images that are padding; those of later dimensions without it."""
-    before: tuple[slice, ...] = (slice(None),)
-    for w in windows:
-        if w.pad_before:
-            yield (*before, slice(0, w.pad_before))
-        if w.pad_after:
-            yield (*before, slice(w.pad_before + w.size, None))
-        before = (*before, slice(w.pad_before, w.pad_before + w.size))
-
-
-class Plan:
-    """What the convolutions of one form have in common: tables, and the calls of routines.
-
-    Args:
-      x: the images.
-      windows: the windows of the spatial dimensions.
-      target: an array whose positions are those of the windows.
-      tables: returns the tables and the calls.
-      padding: the number in cells that are padding.
-
-    Attributes:
-      windows: kept, because forms are known by their identity.
-      nbytes: the memory of its tables.
-    """
-
-    __slots__ = (
-        "_borders",
-        "_calls",
-        "_empty",
-        "_inner",
-        "_is_close",
-        "_shape",
-        "_tables",
-        "nbytes",
-        "windows",
-    )
-
-    def __init__(
-        self,
-        x: Array,
-        windows: Sequence[Window],
-        target: Array,
-        tables: type_of_tables,
-        padding: float = 0.0,
-    ) -> None:
-        self.windows = tuple(windows)
-        self._empty = padding
-        self._inner: tuple[slice, ...] = ()
-        self._borders: list[tuple[slice, ...]] = []  # the padding of a large image
-        self._shape = x.shape
-        if any(w.pad_before or w.pad_after for w in windows):
-            self._shape = (len(x), *(w.padded for w in windows), x.shape[-1])
-            cells = (slice(w.pad_before, w.pad_before + w.size) for w in windows)
-            self._inner = (slice(None), *cells)
-            if math.prod(self._shape) >= _LEAST_BORDERS:
-                self._borders = list(_borders(windows))
-        self._is_close = x.strides[-1] == _ITEM and not any(one % _ITEM for one in x.strides)
-        # Only its strides are read.
-        sample = np.empty(self._shape, np.float32) if self._inner else self.padded(x)
-        places = places_of(sample, windows, target)
-        self._tables, calls = tables(places)
-        self._calls = [
-            (rows, ns, np.array([0, 0, rows, *sizes], np.int64)) for rows, ns, sizes in calls
-        ]
-        # Most tables are those of the places.
-        own = {id(one): one for one in (*places.tables(), *self._tables)}
-        self.nbytes = sum(one.nbytes for one in own.values())
-
-    def padded(self, x: Array) -> Array:
-        """Return images with their padding, of which the channels lie close to each other."""
-        if not self._inner:
-            return x if self._is_close else np.ascontiguousarray(x)
-        if not self._borders:
-            padded = np.full(self._shape, self._empty, np.float32)
-            padded[self._inner] = x
-            return padded
-        padded = np.empty(self._shape, np.float32)
-
-        def work(first: int, last: int) -> None:
-            part = padded[first:last]
-            for border in self._borders:
-                part[border] = self._empty
-            part[self._inner] = x[first:last]
-
-        shard(len(x), _LEAST_COPIED * len(x) // padded.size + 1, work)
-        return padded
-
-    def run(
-        self,
-        functions: Sequence[Callable[..., None]],
-        *arrays: Array,
-        after: Sequence[Array] = (),
-    ) -> None:
-        """Call the functions with arrays, the tables, and the arrays that follow these."""
-        given = [*arrays, *self._tables, *after]
-        for function, (rows, ns, sizes) in zip(functions, self._calls, strict=True):
-            run_sizes(function, given, rows, ns, sizes)
-
-
-# Plans by what they depend on: shapes, strides, and windows by identity.
-_plans: dict[Any, Plan] = {}
-_MOST_PLANS = 1024
-
-
-def plan_of(
-    kind: Any,
-    x: Array,
-    windows: Sequence[Window],
-    target: Array,
-    tables: type_of_tables,
-    padding: float = 0.0,
-) -> Plan:
-    """Return the plan of a form, which is made at its first use.
-
-    Args:
-      kind: what the form depends on beside the other arguments.
-      x: the images.
-      windows: the windows of the spatial dimensions.
-      target: an array whose positions are those of the windows.
-      tables: returns the tables and the calls.
-      padding: the number in cells that are padding, on which the kind depends.
-    """
-    key = (kind, x.shape, x.strides, target.strides, *map(id, windows))
-    found = _plans.get(key)
-    if found is not None:
-        return found
-    made = Plan(x, windows, target, tables, padding)
-    with _lock:
-        _plans[key] = made
-        # The oldest ones are forgotten if they are many, or need too much memory.
-        while len(_plans) > _MOST_PLANS or sum(one.nbytes for one in _plans.values()) > _MOST_BYTES:
-            del _plans[next(iter(_plans))]
-    return made
-
-
 # The fewest elements of a matrix of a filter for which turning it pays.
 _LEAST_TURNED = 1 << 16
 _SECONDS_OF_TURNED = 3e-9
@@ -687,7 +465,7 @@ _SECONDS_OF_TURNED = 3e-9
 def filter_in_order(kernel: Array) -> Array:
     """Return a filter in C order; its channels may be swapped, as in gradients."""
     height, width = kernel.shape[-2:]
-    is_turned = kernel.strides[-2:] == (_ITEM, height * _ITEM)
+    is_turned = kernel.strides[-2:] == (ITEM, height * ITEM)
     if not is_turned or height * width < _LEAST_TURNED or kernel.dtype != np.float32:
         return np.ascontiguousarray(kernel)
     out, seconds = np.empty(kernel.shape, np.float32), height * width * _SECONDS_OF_TURNED
@@ -711,6 +489,8 @@ def convolve(
     windows: Sequence[Window],
     out: Array,
     after: After | None = None,
+    *,
+    is_kept: bool = False,
 ) -> bool:
     """Compute a convolution; return whether the routines are ready.
 
@@ -720,6 +500,7 @@ def convolve(
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
       after: what follows, if anything does.
+      is_kept: whether the next convolution of this form finds its routines by ``ready_for``.
     """
     shape = kernel.shape
     products = len(x) * math.prod([w.output for w in windows]) * kernel.size
@@ -737,6 +518,8 @@ def convolve(
     plan = plan_of(("forward", shape), x, windows, out, partial(_forward_calls, shape[-1]))
     taps = filter_in_order(kernel)
     plan.run(functions, out, plan.padded(x), taps, after=after[1:] if after else ())  # type: ignore[arg-type]
+    if is_kept:
+        keep_ready(form, x, kernel, plan, functions, out)  # type: ignore[arg-type]
     return True
 
 

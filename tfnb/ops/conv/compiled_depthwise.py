@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,19 +19,19 @@ from tfnb.ops.conv.compiled_conv import (
     SUMMED,
     cell_offsets,
     least_of,
-    lies_close,
-    plan_of,
     plus,
     times,
     write_after,
 )
+from tfnb.ops.conv.conv_plans import keep_ready, lies_close, plan_of, ready_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
-    from tfnb.ops.conv.compiled_conv import After, Places, type_of_call
+    from tfnb.ops.conv.compiled_conv import After
+    from tfnb.ops.conv.conv_plans import Places, Ready, type_of_call
     from tfnb.ops.conv.windows import Window
 
 # Positions of a tile, and cells of the filter in a tile of its gradient.
@@ -180,7 +180,12 @@ def suits(x: Array, kernel_shape: Sequence[int], dtype: object) -> bool:
 
 
 def convolve(
-    x: Array, taps: Array, windows: Sequence[Window], out: Array, after: After | None = None
+    x: Array,
+    taps: Array,
+    windows: Sequence[Window],
+    out: Array,
+    after: After | None = None,
+    kernel: Array | None = None,
 ) -> bool:
     """Compute a convolution with one filter per channel; return whether the routine is ready.
 
@@ -190,17 +195,37 @@ def convolve(
       windows: the windows of the spatial dimensions.
       out: receives the result; only its channels have to lie close to each other.
       after: what follows, if anything does.
+      kernel: the filters, [sizes..., channels, 1], if `ready` finds the next convolution.
     """
+    form = after.form if after else ""
     channels = taps.shape[-1]
     positions = len(x) * math.prod(w.output for w in windows)
     seconds = _SECONDS_OF_CALL + positions * taps.size * _SECONDS_OF_PRODUCT
-    function = _ROUTINES[after.form if after else ""].find(seconds)
+    function = _ROUTINES[form].find(seconds)
     if function is None:
         return False
     plan = plan_of("depthwise", x, windows, out, partial(_forward_calls, taps.size, channels))
     arrays = out, plan.padded(x), np.ascontiguousarray(taps)
     plan.run([function], *arrays, after=after[1:] if after else ())
+    if kernel is not None:
+        keep_ready(_READY + form, x, kernel, plan, [function], out)
     return True
+
+
+# Of the kinds of what is ready, before the form of what follows.
+_READY: Final = "depthwise "
+
+
+def ready(form: str, x: Array, kernel: Array, windows: Sequence[Window]) -> Ready | None:
+    """Return what computed convolutions of this form before, given a filter for each channel.
+
+    Args:
+      form: of what follows.
+      x: the images.
+      kernel: the filters, [sizes..., channels, 1].
+      windows: the windows of the spatial dimensions.
+    """
+    return ready_for(_READY + form, x, kernel, windows)
 
 
 def _forward_calls(

@@ -21,7 +21,6 @@ import numpy as np
 from tfnb.core.compiled.routines import Routine
 from tfnb.ops.base.compiled_products import LANES, ROWS, column_blocks
 from tfnb.ops.conv.compiled_conv import (
-    MOST_POSITIONS,
     NS_OF_PRODUCT,
     ROWS_AHEAD,
     SECONDS_OF_CALL,
@@ -29,11 +28,10 @@ from tfnb.ops.conv.compiled_conv import (
     SUMMED,
     cell_offsets,
     least_of,
-    lies_close,
-    plan_of,
     plus,
     times,
 )
+from tfnb.ops.conv.conv_plans import MOST_POSITIONS, lies_close, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
-    from tfnb.ops.conv.compiled_conv import Places, type_of_call
+    from tfnb.ops.conv.conv_plans import Places, type_of_call
     from tfnb.ops.conv.windows import Window
 
 _KIND = f"<{LANES} x float>"

@@ -16,7 +16,7 @@ import numpy as np
 from tfnb.core.compiled.llvm_functions import literal
 from tfnb.core.compiled.routines import Routine, run_rows
 from tfnb.ops.base.compiled_products import LANES
-from tfnb.ops.conv.compiled_conv import Plan, places_of, plan_of
+from tfnb.ops.conv.conv_plans import Plan, places_of, plan_of
 from tfnb.ops.conv.windows import pad_spatial, unpad_spatial
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tfnb.core.compiled.loops import Loops
     from tfnb.core.kernel_types import Array
-    from tfnb.ops.conv.compiled_conv import Places, type_of_call
+    from tfnb.ops.conv.conv_plans import Places, type_of_call
     from tfnb.ops.conv.windows import Window
 
 # Positions of a tile.

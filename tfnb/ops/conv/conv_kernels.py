@@ -30,6 +30,7 @@ from tfnb.ops.base.large_arrays import is_large
 from tfnb.ops.base.piecewise_products import multiply_of
 from tfnb.ops.base.swapped import GAP, needs_gap, swapped
 from tfnb.ops.conv import compiled_conv, winograd
+from tfnb.ops.conv.conv_plans import padding_of, ready_for
 from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
 
 if TYPE_CHECKING:
@@ -248,6 +249,9 @@ def _group_slices(channels: int, groups: int) -> list[slice]:
 
 def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array:
     """Return the convolution: [batch, outputs..., out channels]."""
+    ready = ready_for("", x, kernel, windows) if xp is np else None
+    if ready is not None:
+        return ready.convolve(x, kernel)
     covered = _num_covered(windows, x.shape[-1], kernel.shape)
     if covered:
         x, kernel = (
@@ -300,7 +304,12 @@ def forward_biased(
       windows: the windows of the spatial dimensions.
     """
     after = compiled_conv.after_of(bias, norm, limits, kernel.shape[-1])
-    if after is None or not compiled_conv.suits(x, kernel.shape, kernel.dtype):
+    if after is None:
+        return None
+    ready = ready_for(after.form, x, kernel, windows)
+    if ready is not None:
+        return ready.convolve(x, kernel, after[1:])
+    if not compiled_conv.suits(x, kernel.shape, kernel.dtype):
         return None
     if _num_covered(windows, x.shape[-1], kernel.shape):
         return None
@@ -328,7 +337,8 @@ def _forward_compiled(
         is_finite = compiled_winograd.forward(x, kernel, windows, out, after)
         if is_finite is None or is_finite:
             return is_finite is not None
-    return compiled_conv.convolve(x, kernel, windows, out, after)
+        return compiled_conv.convolve(x, kernel, windows, out, after)
+    return compiled_conv.convolve(x, kernel, windows, out, after, is_kept=True)
 
 
 # Matrices with this number of elements are multiplied where they lie, in the order of columns:
@@ -544,6 +554,32 @@ def backprop_input(
     return unpad_spatial(total, windows, 1).astype(dtype, copy=False)
 
 
+def backprop_input_biased(
+    input_shape: Sequence[int],
+    kernel: Array,
+    out_backprop: Array,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    windows: Sequence[Window],
+) -> Array | None:
+    """Return the input's gradient and what follows it by compiled routines, in one pass.
+
+    The forward pass of a transposed convolution is such a gradient.  None as in `forward_biased`.
+    """
+    channels = input_shape[-1]
+    after = compiled_conv.after_of(bias, norm, limits, channels)
+    if after is None or kernel.shape[-2] != channels or 0 in input_shape:
+        return None
+    if _num_covered(windows, channels, kernel.shape):
+        return None
+    if _is_for_blas(np, kernel, out_backprop, channels, windows):
+        return None
+    if not keeps_zeros(kernel, windows):
+        return None
+    return _by_phases(input_shape, kernel, out_backprop, windows, after)
+
+
 def keeps_zeros(kernel: Array, windows: Sequence[Window]) -> bool:
     """Return whether a filter times the zeros around an output's gradient is zero.
 
@@ -684,12 +720,29 @@ def _by_blocks(
     )[inside]
 
 
+class _Phases(NamedTuple):
+    """The phases of an input's gradient, and the padding of the output's gradient for them all.
+
+    Attributes:
+      windows: the padding: windows of one cell that meet every cell.
+      parts: the cells of the input, the elements of the filter, the part of the padded gradient
+        and its windows, which have no padding, of each phase.
+    """
+
+    windows: tuple[Window, ...]
+    parts: list[tuple[tuple[slice, ...], tuple[slice, ...], tuple[slice, ...], list[Window]]]
+
+
 def _by_phases(
-    input_shape: Sequence[int], kernel: Array, out_backprop: Array, windows: Sequence[Window]
+    input_shape: Sequence[int],
+    kernel: Array,
+    out_backprop: Array,
+    windows: Sequence[Window],
+    after: compiled_conv.After | None = None,
 ) -> Array | None:
     """Return the input's gradient by compiled convolutions; None where they do not fit.
 
-    Each writes the cells of its phase.
+    Each writes the cells of its phase, and what follows.
     """
     swapped = kernel.swapaxes(-1, -2)
     if not compiled_conv.suits(out_backprop, swapped.shape, kernel.dtype):
@@ -698,38 +751,53 @@ def _by_phases(
     if phases is None:
         return None
     if swapped.shape[-1] == 1 and not all(
-        compiled_conv.suits_single(swapped[taps].shape, where) for _, taps, where in phases
+        compiled_conv.suits_single(swapped[taps].shape, where) for _, taps, _, where in phases.parts
     ):
         return None
     total = np.empty(tuple(input_shape), kernel.dtype)
-    for cells, taps, where in phases:
-        seen = total[cells]
-        if seen.size and not _forward_compiled(out_backprop, swapped[taps], where, seen):
+    padded = None
+    for cells, taps, part, where in phases.parts:
+        target = total[cells]
+        if not target.size:
+            continue
+        if padded is None:
+            padded = padding_of(out_backprop.shape, phases.windows).of(out_backprop)
+        if not _forward_compiled(padded[part], swapped[taps], where, target, after):
             return None
     return total
 
 
 @lru_cache(maxsize=256)
-def _inner_phases(
-    windows: tuple[Window, ...],
-) -> list[tuple[tuple[slice, ...], tuple[slice, ...], list[Window]]] | None:
-    """Return the cells of the input, the elements of the filter and the windows of each phase.
+def _inner_phases(windows: tuple[Window, ...]) -> _Phases | None:
+    """Return the phases of an input's gradient.
 
     None where the gradient has no phases, or where no window covers some cells.
     """
     phases = gradient_phases(windows)
     if phases is None:
         return None
-    found: list[tuple[tuple[slice, ...], tuple[slice, ...], list[Window]]] = []
+    found: list[tuple[tuple[slice, ...], Phase, list[Window]]] = []
     for phase in phases:
         if phase.is_whole:
-            found.append(((slice(None),), phase.taps, phase.windows))
+            found.append(((slice(None),), phase, phase.windows))
             continue
         inside = phase.inside(windows)
         if inside is None:
             return None
-        found.append(((slice(None), *inside[0]), phase.taps, inside[1]))
-    return found
+        found.append(((slice(None), *inside[0]), phase, inside[1]))
+    befores = [max(where[axis].pad_before for _, _, where in found) for axis in range(len(windows))]
+    afters = [max(where[axis].pad_after for _, _, where in found) for axis in range(len(windows))]
+    parts = []
+    for cells, phase, where in found:
+        starts = [most - w.pad_before for most, w in zip(befores, where, strict=True)]
+        part = (slice(first, first + w.padded) for first, w in zip(starts, where, strict=True))
+        bare = [replace(w, size=w.padded, pad_before=0, pad_after=0) for w in where]
+        parts.append((cells, phase.taps, (slice(None), *part), bare))
+    padding = tuple(
+        Window(w.output, 1, 1, 1, w.output + before + after, before, after)
+        for w, before, after in zip(windows, befores, afters, strict=True)
+    )
+    return _Phases(padding, parts)
 
 
 class Phase(NamedTuple):

@@ -328,6 +328,23 @@ def conv2d_backprop_input_op(
     dilations: list[int],
 ) -> Array:
     """Return the gradient of Conv2D with respect to its input."""
+    shape, windows = _placed_backprop(
+        input_sizes, kernel, out_backprop, strides, padding, explicit_paddings, dilations
+    )
+    return conv_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
+
+
+def _placed_backprop(
+    input_sizes: Array,
+    kernel: Array,
+    out_backprop: Array,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    dilations: list[int],
+) -> tuple[Sequence[int], Sequence[Window]]:
+    """Return the shape of the input of a convolution, and its windows."""
+    shape: Sequence[int]
     if input_sizes.ndim == 1 and input_sizes.shape[0] == 2:
         # Only height and width are read: batch and channels follow from the other inputs.
         shape = (out_backprop.shape[0], *input_sizes.tolist(), kernel.shape[2])
@@ -337,7 +354,34 @@ def conv2d_backprop_input_op(
     _check_depth(shape, kernel.shape, is_gradient=True)
     windows = _windows(shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     _check_backprop(out_backprop, windows, shape[0], kernel.shape[-1])
-    return conv_kernels.backprop_input(xp, shape, kernel, out_backprop, windows)
+    return shape, windows
+
+
+@conv2d_backprop_input_op.biased
+def _(
+    input_sizes: Array,
+    kernel: Array,
+    out_backprop: Array,
+    *,
+    bias: Array | None,
+    norm: tuple[Array, Array, Array] | None,
+    limits: tuple[float, float],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    dilations: list[int],
+) -> Array | None:
+    if out_backprop.ndim != 4 or kernel.ndim != 4:
+        return None
+    try:
+        shape, windows = _placed_backprop(
+            input_sizes, kernel, out_backprop, strides, padding, explicit_paddings, dilations
+        )
+    except errors.OpError:
+        return None
+    return conv_kernels.backprop_input_biased(
+        shape, kernel, out_backprop, bias, norm, limits, windows
+    )
 
 
 also_channels_first(conv2d_backprop_input_op, images="out_backprop", sizes="input_sizes")

@@ -60,6 +60,9 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
       kernel: [filter..., channels, multiplier].
       windows: the geometry of each spatial dimension.
     """
+    ready = compiled_depthwise.ready("", x, kernel, windows) if xp is np else None
+    if ready is not None:
+        return ready.convolve(x, kernel)
     dtype = x.dtype
     x, kernel = widened(x), widened(kernel)
     channels, multiplier = kernel.shape[-2:]
@@ -67,8 +70,8 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
     if xp is np and compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
         wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
         result = np.empty((len(x), *outputs, channels * multiplier), x.dtype)
-        taps = _taps(kernel)
-        if not result.size or compiled_depthwise.convolve(wide, taps, windows, result):
+        taps, kept = _taps(kernel), kernel if multiplier == 1 else None
+        if not result.size or compiled_depthwise.convolve(wide, taps, windows, result, kernel=kept):
             return result.astype(dtype, copy=False)
     if _suits(xp, x, windows, _LEAST_ELEMENTS) and kernel.size:
         if multiplier > 1:
@@ -102,11 +105,19 @@ def forward_biased(
     """Return a convolution and what follows it; see ``conv_kernels.forward_biased``."""
     channels, multiplier = kernel.shape[-2:]
     after = after_of(bias, norm, limits, channels * multiplier)
-    if after is None or not compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
+    if after is None:
+        return None
+    ready = compiled_depthwise.ready(after.form, x, kernel, windows)
+    if ready is not None:
+        return ready.convolve(x, kernel, after[1:])
+    if not compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
         return None
     result = np.empty((len(x), *(w.output for w in windows), channels * multiplier), np.float32)
     wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
-    if result.size and compiled_depthwise.convolve(wide, _taps(kernel), windows, result, after):
+    kept = kernel if multiplier == 1 else None
+    if result.size and compiled_depthwise.convolve(
+        wide, _taps(kernel), windows, result, after, kept
+    ):
         return result
     return None
 

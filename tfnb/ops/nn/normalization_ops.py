@@ -286,10 +286,11 @@ def _channel_norm(
     is_training: bool,
 ) -> tuple[Array, Array, Array] | None:
     """Return what `_normalized` subtracts, multiplies by and adds; None for other forms."""
-    given = scale, offset, mean, variance
-    if is_training or data_format != "NHWC" or len({one.shape for one in given}) > 1:
+    if is_training or data_format != "NHWC" or scale.ndim != 1:
         return None
-    if scale.ndim != 1 or any(one.dtype != np.float32 for one in given):
+    if not (scale.shape == offset.shape == mean.shape == variance.shape):
+        return None
+    if not (scale.dtype == offset.dtype == mean.dtype == variance.dtype == np.float32):
         return None
     return mean, scale / np.sqrt(variance + np.float32(epsilon)), offset
 

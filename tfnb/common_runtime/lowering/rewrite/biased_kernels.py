@@ -309,7 +309,8 @@ def _may_begin(compute: Compute) -> bool:
         return False
     dtypes = [one.base_dtype.name for one in compute.item.input_types]
     is_fit = _is_channels_last(kernel) or _is_of_volumes(kernel)
-    return is_fit and is_own_kernel(kernel) and set(dtypes) == {"float32"}
+    # The sizes of a gradient are integers.
+    return is_fit and is_own_kernel(kernel) and set(dtypes) - {"int32"} == {"float32"}
 
 
 def _is_pure(compute: Compute) -> bool:
