@@ -432,7 +432,9 @@ SECONDS_OF_CALL: Final = 30e-6
 SECONDS_OF_PRODUCT: Final = 1.5e-11
 """Estimates of the plain way: of a call, and of a multiplication."""
 NS_OF_PRODUCT: Final = 0.01
-"""An estimate of a multiplication here."""
+"""An estimate of a multiplication here, in the most vectors."""
+# The same for fewer vectors.
+_NS_OF_FEW = (0.03, 0.015, 0.012, NS_OF_PRODUCT)
 # The same for one output channel: of a multiplication on the plain way, and of a vector here.
 _SECONDS_OF_SINGLE, _NS_OF_LOAD = 3e-10, 0.5
 
@@ -568,5 +570,5 @@ def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[typ
         at_once = max(1, min(_MOST_BLOCKS, chunks * blocks // _LEAST_UNITS))
         sizes = (*numbers, channels, first, blocks, at_once, last)
         units = chunks * -(-blocks // at_once)
-        calls.append((units, at_once * products * NS_OF_PRODUCT, sizes))
+        calls.append((units, at_once * products * _NS_OF_FEW[number], sizes))
     return [places.seen, places.targets, places.runs, parts], calls
