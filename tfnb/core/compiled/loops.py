@@ -20,7 +20,7 @@ from tfnb.core.compiled import array_calls
 from tfnb.core.compiled.llvm_functions import definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class Loops:
@@ -110,6 +110,14 @@ class Loops:
         one = self.do(f"insertelement {vector}", "poison", f"{kind} {value}", "i32 0")
         zeros = f"<{lanes} x i32> zeroinitializer"
         return self.do("shufflevector", f"{vector} {one}", f"{vector} poison", zeros)
+
+    def shuffle(self, one: str, other: str, lanes: int, order: Sequence[int]) -> str:
+        """Return a vector of lanes of two vectors of floats; those of the second follow."""
+        kind = f"<{lanes} x float>"
+        mask = ", ".join(f"i32 {lane}" for lane in order)
+        return self.do(
+            "shufflevector", f"{kind} {one}", f"{kind} {other}", f"<{lanes} x i32> <{mask}>"
+        )
 
     def first_lanes(self, count: str, lanes: int) -> str:
         """Return a mask that holds for the first lanes of a vector."""

@@ -313,70 +313,138 @@ class _Sums:
                 loops.vector_store(found, place, LANES, mask)
 
 
-# Positions of a tile where there is one output channel.
-_SINGLE_POSITIONS = 8
-# The fewest numbers of a run, and of a window, for which that routine is faster.
-_LEAST_RUN, _LEAST_WINDOW = 8, 32
+# Positions of a tile where there are few output channels, by how many of them it has.
+_FEW_POSITIONS = {16: {1: 8, 2: 8, 3: 8, 4: 6}, 8: {1: 8, 2: 4, 3: 4, 4: 3}}[LANES]
+# The fewest numbers of a run, and of a window, for which that routine is faster with one channel,
+# and the most channels for which it may be.
+_LEAST_RUN, _LEAST_WINDOW, _MOST_FEW = 8, 32, LANES - 1
 
 
-def _write_single(loops: Loops, form: str) -> None:
-    """Write the routine for one output channel: vectors lie along the runs of a window.
+def _write_few(loops: Loops, outputs: int, form: str) -> None:
+    """Write the routine for few output channels: vectors lie along the runs of a window.
 
     Its arrays are result, padded input, filter, and offsets of positions in the input, of positions
-    in the result, and of the runs of a window.  Its sizes are the first tile, the end of the tiles,
-    and the numbers of positions, of runs, and of numbers in a run.  With a form it has two more
-    arrays: see :class:`After`.
+    in the result, and of the runs of a window.  The filter has all numbers of an output channel
+    side by side.  Its sizes are the first tile, the end of the tiles, the numbers of positions, of
+    runs, of numbers in a run, and of output channels, the first of these here, and how many groups
+    of them follow.  With a form it has two more arrays: see :class:`After`.
+
+    Args:
+      loops: the function under construction.
+      outputs: the output channels of a group.
+      form: see `After`.
     """
     loops.flush_denormals()
-    begin, end, total, runs, length = (loops.size(i) for i in range(5))
-    kind = f"<{LANES} x float>"
+    begin, end, total, runs, length, channels, first_of_all, groups = (
+        loops.size(i) for i in range(8)
+    )
+    kind, positions = f"<{LANES} x float>", _FEW_POSITIONS[outputs]
     last = loops.do("sub i64", total, "1")
+    window = loops.do("mul i64", runs, length)
     whole = loops.do("sdiv i64", loops.do("sub i64", length, "1"), str(LANES))
     done = times(loops, whole, LANES)
     mask = loops.first_lanes(loops.do("sub i64", length, done), LANES)
     with loops.loop(begin, end) as tile:
-        start = times(loops, tile, _SINGLE_POSITIONS)
+        start = times(loops, tile, positions)
         seen, targets = [], []
-        for p in range(_SINGLE_POSITIONS):
+        for p in range(positions):
             # A tile that has fewer positions computes the last one repeatedly.
             number = least_of(loops, plus(loops, start, p), last)
             seen.append(loops.load("i64", 3, number))
             targets.append(loops.load("i64", 4, number))
-        sums = [loops.variable(kind, "zeroinitializer") for _ in seen]
-        with loops.loop("0", runs) as run:
-            offset = loops.load("i64", 5, run)
-            weights = loops.place("float", "%a2", times(loops, run, length))
-            bases = [loops.place("float", "%a1", plus(loops, one, offset)) for one in seen]
+        with loops.loop("0", groups) as group:
+            first = plus(loops, first_of_all, times(loops, group, outputs))
+            sums = [[loops.variable(kind, "zeroinitializer") for _ in seen] for _ in range(outputs)]
+            with loops.loop("0", runs) as run:
+                offset, begun = loops.load("i64", 5, run), times(loops, run, length)
+                weights = [
+                    loops.place(
+                        "float",
+                        "%a2",
+                        plus(loops, begun, times(loops, plus(loops, first, o), window)),
+                    )
+                    for o in range(outputs)
+                ]
+                bases = [loops.place("float", "%a1", plus(loops, one, offset)) for one in seen]
+                with loops.loop("0", whole) as i:
+                    _add_run(loops, weights, bases, sums, (times(loops, i, LANES), ""))
+                _add_run(loops, weights, bases, sums, (done, mask))
+            for o, of_output in enumerate(sums):
+                channel = plus(loops, first, o)
+                found = _sums_of(loops, [total_of.get() for total_of in of_output])
+                if form:
 
-            def add(
-                at: str, some: str, weights: str = weights, bases: Sequence[str] = bases
-            ) -> None:
-                weight = loops.vector_load(loops.place("float", weights, at), LANES, some)
-                for base, total_of in zip(bases, sums, strict=True):
-                    numbers = loops.vector_load(loops.place("float", base, at), LANES, some)
-                    product = loops.do(f"fmul contract {kind}", weight, numbers)
-                    total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+                    def load(row: int, channel: str = channel) -> str:
+                        at = plus(loops, channel, times(loops, channels, row))
+                        return loops.splat("float", loops.load("float", 6, at), LANES)
 
-            with loops.loop("0", whole) as i:
-                add(times(loops, i, LANES), "")
-            add(done, mask)
-        found = "zeroinitializer"
-        for p, total_of in enumerate(sums):
-            one = loops.sum_of(total_of.get(), LANES)
-            found = loops.do(f"insertelement {kind}", found, f"float {one}", f"i32 {p}")
-        if form:
-
-            def load(row: int) -> str:
-                return loops.splat("float", loops.load("float", 6, str(row)), LANES)
-
-            found = write_after(loops, form, found, load, 7)
-        for p, target in enumerate(targets):
-            one = loops.do(f"extractelement {kind}", found, f"i32 {p}")
-            loops.store("float", one, 0, target)
+                    found = write_after(loops, form, found, load, 7)
+                for p, target in enumerate(targets):
+                    one = loops.do(f"extractelement {kind}", found, f"i32 {p}")
+                    loops.store("float", one, 0, plus(loops, target, channel))
 
 
-_SINGLE = {
-    form: Routine(8 if form else 6, partial(_write_single, form=form))
+def _add_run(
+    loops: Loops,
+    weights: Sequence[str],
+    bases: Sequence[str],
+    sums: Sequence[Sequence[Variable]],
+    where: tuple[str, str],
+) -> None:
+    """Add the products of a vector of a run.
+
+    Args:
+      loops: the function under construction.
+      weights: the run of the filter of each output channel.
+      bases: the run of the image of each position.
+      sums: of each output channel and position.
+      where: the first number of the vector, and its lanes.
+    """
+    at, mask = where
+    kind = f"<{LANES} x float>"
+    loaded = [loops.vector_load(loops.place("float", one, at), LANES, mask) for one in weights]
+    for p, base in enumerate(bases):
+        numbers = loops.vector_load(loops.place("float", base, at), LANES, mask)
+        for weight, of_output in zip(loaded, sums, strict=True):
+            product = loops.do(f"fmul contract {kind}", weight, numbers)
+            total_of = of_output[p]
+            total_of.set(loops.do(f"fadd contract {kind}", total_of.get(), product))
+
+
+def _sums_of(loops: Loops, vectors: Sequence[str]) -> str:
+    """Return a vector of the sums of some vectors, at most as many as it has lanes.
+
+    Two vectors become one that holds the half sums of both, until one is left: a sum alone takes as
+    many steps as four of them.
+    """
+    kind = f"<{LANES} x float>"
+    size, found = LANES, list(vectors)
+    while size > 1:
+        if len(found) > 1 and len(found) % 2:
+            found.append("zeroinitializer")
+        pairs = [(found[i], found[min(i + 1, len(found) - 1)]) for i in range(0, len(found), 2)]
+        half = size // 2
+        lower = [lane + i for lane in range(0, LANES, size) for i in range(half)]
+        lower += [LANES + lane for lane in lower]
+        upper = [lane + half for lane in lower]
+        found = [
+            loops.do(
+                f"fadd {kind}",
+                loops.shuffle(one, other, LANES, lower),
+                loops.shuffle(one, other, LANES, upper),
+            )
+            for one, other in pairs
+        ]
+        size = half
+    return found[0]
+
+
+# By what follows, then by the output channels of a group.
+_FEW = {
+    form: {
+        outputs: Routine(8 if form else 6, partial(_write_few, outputs=outputs, form=form))
+        for outputs in _FEW_POSITIONS
+    }
     for form in ("", "biased", "normed")
 }
 
@@ -435,8 +503,11 @@ NS_OF_PRODUCT: Final = 0.01
 """An estimate of a multiplication here, in the most vectors."""
 # The same for fewer vectors.
 _NS_OF_FEW = (0.03, 0.015, 0.012, NS_OF_PRODUCT)
-# The same for one output channel: of a multiplication on the plain way, and of a vector here.
-_SECONDS_OF_SINGLE, _NS_OF_LOAD = 3e-10, 0.5
+# The same for few output channels: of a multiplication on the plain way with one and with more
+# channels; here of the product of two vectors, and of a sum; and of a number of the window in the
+# other routine.
+_SECONDS_OF_FEW = (3e-10, 5e-11)
+_NS_OF_PAIR, _NS_OF_SUM, _NS_OF_LANES = 0.6, 2.0, 0.55
 
 
 SUMMED = 256
@@ -477,12 +548,20 @@ def filter_in_order(kernel: Array) -> Array:
     return out
 
 
-def suits_single(kernel_shape: Sequence[int], windows: Sequence[Window]) -> bool:
-    """Return whether a convolution with one output channel is faster here: of long windows."""
-    *sizes, channels, _ = kernel_shape
+def suits_few(kernel_shape: Sequence[int], windows: Sequence[Window]) -> bool:
+    """Return whether a convolution with few output channels is faster with vectors along windows.
+
+    The other routine uses as many lanes as there are output channels.
+    """
+    *sizes, channels, outputs = kernel_shape
     numbers = math.prod(sizes) * channels
     run = channels * (sizes[-1] if windows[-1].dilation == 1 else 1)
-    return run >= _LEAST_RUN and numbers >= _LEAST_WINDOW and numbers > channels
+    if outputs == 1:
+        return run >= _LEAST_RUN and numbers >= _LEAST_WINDOW and numbers > channels
+    if outputs > _MOST_FEW:
+        return False
+    pairs = numbers // run * -(-run // LANES)
+    return outputs * (pairs * _NS_OF_PAIR + _NS_OF_SUM) < numbers * _NS_OF_LANES
 
 
 def convolve(
@@ -507,8 +586,10 @@ def convolve(
     shape = kernel.shape
     products = len(x) * math.prod([w.output for w in windows]) * kernel.size
     form = after.form if after else ""
+    if suits_few(shape, windows):
+        return _convolve_few(x, kernel, windows, out, after, products, is_kept=is_kept)
     if shape[-1] == 1:
-        return _convolve_single(x, kernel, windows, out, after, products)
+        return False
     seconds = SECONDS_OF_CALL + products * SECONDS_OF_PRODUCT
     # All are asked, so that they are compiled one right after the other.
     functions = [
@@ -525,35 +606,54 @@ def convolve(
     return True
 
 
-def _convolve_single(
+def _convolve_few(
     x: Array,
     kernel: Array,
     windows: Sequence[Window],
     out: Array,
     after: After | None,
     products: int,
+    *,
+    is_kept: bool,
 ) -> bool:
-    """Compute a convolution with one output channel, see `convolve`, if that is faster here."""
-    if not suits_single(kernel.shape, windows):
+    """Compute a convolution with few output channels, see `convolve`, if `suits_few`."""
+    form = after.form if after else ""
+    seconds = SECONDS_OF_CALL + products * _SECONDS_OF_FEW[kernel.shape[-1] > 1]
+    functions = [_FEW[form][outputs].find(seconds) for outputs, _, _ in _groups(kernel.shape[-1])]
+    if None in functions:
         return False
-    seconds = SECONDS_OF_CALL + products * _SECONDS_OF_SINGLE
-    function = _SINGLE[after.form if after else ""].find(seconds)
-    if function is None:
-        return False
-    plan = plan_of(("single", kernel.shape), x, windows, out, _single_calls)
-    plan.run(
-        [function], out, plan.padded(x), np.ascontiguousarray(kernel),
-        after=after[1:] if after else (),
-    )  # fmt: skip
+    tables = partial(_few_calls, kernel.shape[-1])
+    plan = plan_of(("few", kernel.shape), x, windows, out, tables)
+    taps = _by_outputs(kernel)
+    plan.run(functions, out, plan.padded(x), taps, after=after[1:] if after else ())  # type: ignore[arg-type]
+    if is_kept:
+        keep_ready(form, x, kernel, plan, functions, out, _by_outputs)  # type: ignore[arg-type]
     return True
 
 
-def _single_calls(places: Places) -> tuple[list[Array], list[type_of_call]]:
-    """Return the tables and the call of a convolution with one output channel."""
+def _by_outputs(kernel: Array) -> Array:
+    """Return a filter with all numbers of an output channel side by side."""
+    return np.ascontiguousarray(kernel.reshape(-1, kernel.shape[-1]).T)
+
+
+def _groups(channels: int) -> tuple[tuple[int, int, int], ...]:
+    """Return (output channels of a group, the first one, the number of groups) of each call."""
+    most = 3 if channels % 3 == 0 and channels % 4 else min(channels, max(_FEW_POSITIONS))
+    whole, left = divmod(channels, most)
+    found = [(most, 0, whole)] if whole else []
+    return tuple(found + ([(left, whole * most, 1)] if left else []))
+
+
+def _few_calls(channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:
+    """Return the tables and the calls of a convolution with few output channels."""
     runs, length = len(places.runs), places.length
-    ns = _SINGLE_POSITIONS * runs * -(-length // LANES) * _NS_OF_LOAD
-    call = -(-places.count // _SINGLE_POSITIONS), ns, (places.count, runs, length)
-    return [places.seen, places.targets, places.runs], [call]
+    calls: list[type_of_call] = []
+    for outputs, first, groups in _groups(channels):
+        positions = _FEW_POSITIONS[outputs]
+        ns = positions * outputs * groups * (runs * -(-length // LANES) * _NS_OF_PAIR + _NS_OF_SUM)
+        sizes = places.count, runs, length, channels, first, groups
+        calls.append((-(-places.count // positions), ns, sizes))
+    return [places.seen, places.targets, places.runs], calls
 
 
 def _forward_calls(channels: int, places: Places) -> tuple[list[Array], list[type_of_call]]:

@@ -751,7 +751,7 @@ def _by_phases(
     if phases is None:
         return None
     if swapped.shape[-1] == 1 and not all(
-        compiled_conv.suits_single(swapped[taps].shape, where) for _, taps, _, where in phases.parts
+        compiled_conv.suits_few(swapped[taps].shape, where) for _, taps, _, where in phases.parts
     ):
         return None
     total = np.empty(tuple(input_shape), kernel.dtype)

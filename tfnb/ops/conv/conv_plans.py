@@ -291,14 +291,20 @@ class Ready:
       plan: the plan.
       functions: the routines.
       shape: the shape of the result.
+      taps_of: returns a filter as the routines read it.
     """
 
-    __slots__ = ("_functions", "_plan", "_shape", "_turn")
+    __slots__ = ("_functions", "_plan", "_shape", "_taps_of", "_turn")
 
     def __init__(
-        self, plan: Plan, functions: Sequence[Callable[..., None]], shape: Sequence[int]
+        self,
+        plan: Plan,
+        functions: Sequence[Callable[..., None]],
+        shape: Sequence[int],
+        taps_of: Callable[[Array], Array] | None,
     ) -> None:
         self._plan, self._functions, self._shape = plan, functions, tuple(shape)
+        self._taps_of = taps_of
         self._turn = turn()
 
     @property
@@ -309,7 +315,8 @@ class Ready:
     def convolve(self, x: Array, kernel: Array, after: Sequence[Array] = ()) -> Array:
         """Return a convolution, given the arrays of what follows it."""
         out = np.empty(self._shape, np.float32)
-        self._plan.run(self._functions, out, self._plan.padded(x), kernel, after=after)
+        taps = kernel if self._taps_of is None else self._taps_of(kernel)
+        self._plan.run(self._functions, out, self._plan.padded(x), taps, after=after)
         return out
 
 
@@ -341,21 +348,23 @@ def keep_ready(
     plan: Plan,
     functions: Sequence[Callable[..., None]],
     out: Array,
+    taps_of: Callable[[Array], Array] | None = None,
 ) -> None:
     """Keep what computed a convolution for :func:`ready_for`.
 
     Args:
       kind: what computed it, and what followed.
       x: the images.
-      kernel: the filter, which the routines read where it lies.
+      kernel: the filter.
       plan: the plan.
       functions: the routines.
       out: the result.
+      taps_of: returns the filter as the routines read it; if None, they read it where it lies.
     """
-    if not (kernel.flags.c_contiguous and out.flags.c_contiguous):
+    if not out.flags.c_contiguous or not (taps_of or kernel.flags.c_contiguous):
         return
     key = kind, x.shape, x.strides, kernel.shape, kernel.strides, *map(id, plan.windows)
-    made = Ready(plan, functions, out.shape)
+    made = Ready(plan, functions, out.shape, taps_of)
     with _lock:
         # A plan that was forgotten meanwhile would leave windows without an owner.
         if any(one is plan for one in _plans.values()):
