@@ -308,8 +308,9 @@ class OpDefinition:
 
         It does more to the last dimension of the op's result while it makes it: it adds a vector,
         subtracts the first vector of a norm, multiplies by the second and adds the third, and
-        limits the result to a range.  Bias or norm may be None.  The function returns None where it
-        cannot do so, or not yet, or where the op itself raises an error.
+        limits the result to a range; a third number, unless it is 0, is the factor of results below
+        the range, which are multiplied instead.  Bias or norm may be None.  The function returns
+        None where it cannot do so, or not yet, or where the op itself raises an error.
         """
         self.biased_kernel = function
         return self

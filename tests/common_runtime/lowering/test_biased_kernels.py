@@ -26,7 +26,6 @@ def _folded_fixture(monkeypatch):
         (conv_ops.conv_kernels, "backprop_input_biased"),
         (conv_ops.depthwise_kernels, "forward_biased"),
     ):
-
         compute = getattr(kernels, name)
 
         def biased(*args, compute=compute):
@@ -82,6 +81,7 @@ ACTIVATIONS = {
     "none": lambda y: tf.transpose(y),
     "relu": lambda y: tf.transpose(tf.nn.relu(y)),
     "relu6": lambda y: tf.transpose(tf.nn.relu6(y)),
+    "leaky": lambda y: tf.transpose(tf.nn.leaky_relu(y, 0.1)),
 }
 
 
@@ -302,6 +302,19 @@ def test_a_filter_that_is_not_finite_is_for_the_nodes(monkeypatch, folded):
         given = random(1, 6, 6, 4), random(3, 3, 3, 4, value=np.inf), random(3)
         check(monkeypatch, build, *given)
     assert not folded
+
+
+@pytest.mark.parametrize("alpha", [-0.5, 0.0, 0.2, 1.0, 3.0])
+def test_any_factor_of_negative_numbers(monkeypatch, alpha):
+    """Infinities and NaN among them."""
+
+    def build(x, w, b):
+        y = tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME"), b)
+        return [tf.transpose(tf.nn.leaky_relu(y, alpha))]
+
+    bias = np.array([-np.inf, np.inf, np.nan, 0.5, -0.5, 1e-40], np.float32)
+    with np.errstate(all="ignore"):
+        check(monkeypatch, build, random(2, 6, 7, 5), random(3, 3, 5, 6), bias)
 
 
 def test_sizes_that_the_step_computes(monkeypatch, folded):

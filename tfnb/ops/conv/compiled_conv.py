@@ -43,7 +43,8 @@ class After(NamedTuple):
       form: "biased" or "normed".
       rows: numbers of each output channel: what is added; for the latter also what is subtracted
         then, the factor, and what is added to the product.
-      limits: the smallest and the largest result, which NaN passes.
+      limits: the smallest and the largest result, which NaN passes, and the factor of what is
+        smaller, or 0.
     """
 
     form: str
@@ -54,7 +55,7 @@ class After(NamedTuple):
 def after_of(
     bias: Array | None,
     norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float],
+    limits: tuple[float, float, float],
     channels: int,
 ) -> After | None:
     """Return the form of what follows a convolution; None if it is not for all channels in float32.
@@ -62,7 +63,7 @@ def after_of(
     Args:
       bias: is added first, if there is one.
       norm: what is subtracted then, a factor, and what is added to the product, if there are any.
-      limits: the smallest and the largest result.
+      limits: the smallest and the largest result, and the factor of what is smaller, or 0.
       channels: the number of output channels.
     """
     if bias is not None and (bias.shape != (channels,) or bias.dtype != np.float32):
@@ -89,7 +90,7 @@ def _nothing(channels: int) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _bounds(limits: tuple[float, float]) -> Array:
+def _bounds(limits: tuple[float, float, float]) -> Array:
     """Return limits as an array, which is kept."""
     return np.array(limits, np.float32)
 
@@ -111,10 +112,15 @@ def write_after(
     if form == "normed":
         for row, operation in enumerate(("fsub", "fmul", "fadd"), 1):
             found = loops.do(f"{operation} {kind}", found, load(row))
-    for place, test in (("0", "olt"), ("1", "ogt")):
-        limit = loops.splat("float", loops.load("float", limits, place), LANES)
+    lowest, highest, factor = (
+        loops.splat("float", loops.load("float", limits, str(place)), LANES) for place in range(3)
+    )
+    has_factor = loops.do("fcmp une float", loops.load("float", limits, "2"), "0.0")
+    scaled = loops.do(f"fmul {kind}", found, factor)
+    below = loops.choose(kind, has_factor, scaled, lowest)
+    for test, limit, value in (("olt", lowest, below), ("ogt", highest, highest)):
         is_out = loops.do(f"fcmp {test} {kind}", found, limit)
-        found = loops.do("select", f"<{LANES} x i1> {is_out}", f"{kind} {limit}", f"{kind} {found}")
+        found = loops.do("select", f"<{LANES} x i1> {is_out}", f"{kind} {value}", f"{kind} {found}")
     return found
 
 

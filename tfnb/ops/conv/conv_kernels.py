@@ -287,7 +287,7 @@ def forward_biased(
     kernel: Array,
     bias: Array | None,
     norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float],
+    limits: tuple[float, float, float],
     windows: Sequence[Window],
 ) -> Array | None:
     """Return a convolution and what follows it by compiled routines, in one pass.
@@ -300,7 +300,8 @@ def forward_biased(
       kernel: the filter.
       bias: a number for each output channel, which is added, or None.
       norm: what is subtracted then, a factor, and what is added to the product, or None.
-      limits: the smallest and the largest result; NaN stays NaN.
+      limits: the smallest and the largest result, and a factor of what is smaller, which is
+        taken instead unless it is 0; NaN stays NaN.
       windows: the windows of the spatial dimensions.
     """
     after = compiled_conv.after_of(bias, norm, limits, kernel.shape[-1])
@@ -318,7 +319,7 @@ def forward_biased(
         return None
     if _forward_compiled(x, kernel, windows, out, after):
         return out
-    if bias is not None or norm is not None or limits != (-math.inf, math.inf):
+    if bias is not None or norm is not None or limits[:2] != (-math.inf, math.inf):
         return None
     if winograd.suits(np, x, kernel.shape, [replace(w, dilation=1) for w in windows]):
         return None  # Winograd's transformation of the blocks is faster
@@ -560,7 +561,7 @@ def backprop_input_biased(
     out_backprop: Array,
     bias: Array | None,
     norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float],
+    limits: tuple[float, float, float],
     windows: Sequence[Window],
 ) -> Array | None:
     """Return the input's gradient and what follows it by compiled routines, in one pass.

@@ -99,7 +99,7 @@ def forward_biased(
     kernel: Array,
     bias: Array | None,
     norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float],
+    limits: tuple[float, float, float],
     windows: Sequence[Window],
 ) -> Array | None:
     """Return a convolution and what follows it; see ``conv_kernels.forward_biased``."""

@@ -1,10 +1,11 @@
 """Finds kernels that add a bias to their result, normalize and limit it, while they make it.
 
 An op may register how it does so (``OpDefinition.biased``).  Its node, the BiasAdd behind it, a
-batch norm with given statistics behind that (``OpDefinition.normalizes``), and a Relu or Relu6
-behind that, become a compiled cluster whose function is the registered one; the nodes run wherever
-that returns None.  A convolution between SpaceToBatchND and BatchToSpaceND counts as one dilated
-node (``dilated_kernels.py``); without kernels, only these are clusters, if they are of images.
+batch norm with given statistics behind that (``OpDefinition.normalizes``), and a Relu, Relu6 or
+LeakyRelu behind that, become a compiled cluster whose function is the registered one; the nodes run
+wherever that returns None.  A convolution between SpaceToBatchND and BatchToSpaceND counts as one
+dilated node (``dilated_kernels.py``); without kernels, only these are clusters, if they are of
+images.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
     from tfnb.common_runtime.executor.immutable_executor_state import NodeItem
     from tfnb.common_runtime.lowering.recognise.program import type_of_instruction
 
-_LIMITS = {"Relu": (0.0, math.inf), "Relu6": (0.0, 6.0)}
-_NO_LIMITS = -math.inf, math.inf
+# The smallest and the largest result, and the factor of what is smaller, or 0.
+_LIMITS = {"Relu": (0.0, math.inf, 0.0), "Relu6": (0.0, 6.0, 0.0)}
+_NO_LIMITS = -math.inf, math.inf, 0.0
 _BIASES = ("BiasAdd", "Add", "AddV2")
 
 
@@ -79,7 +81,7 @@ def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
     assert function is not None
     keywords: Mapping[str, Any] = _attributes(kernel)
     first = len(convolution.args)
-    limits = _LIMITS.get(members[-1].item.op, _NO_LIMITS)
+    limits = _limits_of(members[-1]) or _NO_LIMITS
     norm = next((one for one in members if _norm_of(one) is not None), None)
     has_bias = any(map(_adds, members))
     of_norm: Callable[..., Any] | None = None
@@ -128,6 +130,15 @@ def _attributes(kernel: Any) -> Mapping[str, Any]:
     """Return the attributes that a kernel's function gets."""
     assert isinstance(kernel.compute, partial)
     return kernel.compute.keywords
+
+
+def _limits_of(compute: Compute) -> tuple[float, float, float] | None:
+    """Return the limits of a node, if it limits its input."""
+    if compute.item.op != "LeakyRelu":
+        return _LIMITS.get(compute.item.op)
+    alpha = _attributes(compute.item.kernel)["alpha"]
+    # A factor of 0 makes NaN of an infinity.
+    return (0.0, math.inf, alpha) if alpha else None
 
 
 def _norm_of(compute: Compute) -> Callable[..., Any] | None:
@@ -296,7 +307,7 @@ class _Finder:
         return is_alone and found.args[0] == before.results[0]
 
     def _is_limit(self, found: type_of_instruction) -> bool:
-        return isinstance(found, Compute) and _is_pure(found) and found.item.op in _LIMITS
+        return isinstance(found, Compute) and _is_pure(found) and _limits_of(found) is not None
 
 
 # Stands where a node was that joined others.
