@@ -375,8 +375,8 @@ def _is_for_blas(
     )
 
 
-def _multiply_viewed(rows: Array, matrix: Array, out: Array) -> None:
-    """Write the product of some rows and a matrix in the order of its columns.
+def _multiply_shared(rows: Array, matrix: Array, out: Array) -> None:
+    """Write the product of some rows and a matrix, whose order is that of its rows or columns.
 
     The columns are cut, so that threads share them: the rows may be few.
     """
@@ -404,14 +404,14 @@ def _forward_into(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window], ou
     rows = out.reshape(-1, out.shape[-1])
     is_one = is_pointwise(windows) and x.nbytes <= _BUFFER_BYTES
     if is_one and _shares(x, windows, out.shape[-1]) == 1:
-        if xp is np and not matrix.flags.c_contiguous:
-            _multiply_viewed(x.reshape(-1, x.shape[-1]), matrix, rows)
+        if xp is np:
+            _multiply_shared(x.reshape(-1, x.shape[-1]), matrix, rows)
         else:
-            multiply_of(xp)(x.reshape(-1, x.shape[-1]), matrix, out=rows)
+            xp.matmul(x.reshape(-1, x.shape[-1]), matrix, out=rows)
         return
     few = _few_patches(x, windows, out.shape[-1]) if xp is np else None
     if few is not None:
-        multiply_of(xp)(few, matrix, out=rows)
+        _multiply_shared(few, matrix, rows)
         return
     patches = _Patches(xp, x, windows, out.shape[-1])
     multiply = multiply_of(xp)
@@ -535,7 +535,7 @@ def backprop_input(
         total = np.empty(tuple(input_shape), kernel.dtype)
         rows = out_backprop.reshape(-1, kernel.shape[-1])
         matrix = kernel.reshape(kernel.shape[-2:]).T
-        _multiply_viewed(rows, matrix, total.reshape(-1, input_shape[-1]))
+        _multiply_shared(rows, matrix, total.reshape(-1, input_shape[-1]))
         return total.astype(dtype, copy=False)
     if xp is np and keeps_zeros(kernel, windows):
         found = _by_convolution(input_shape, kernel, out_backprop, windows)
