@@ -304,13 +304,11 @@ class OpDefinition:
         return register
 
     def biased(self, function: Callable[..., Any]) -> OpDefinition:
-        """Register ``function(*inputs, bias=, norm=, limits=, **attributes) -> ndarray | None``.
+        """Register ``function(*inputs, following=, **attributes) -> ndarray | None``.
 
-        It does more to the last dimension of the op's result while it makes it: it adds a vector,
-        subtracts the first vector of a norm, multiplies by the second and adds the third, and
-        limits the result to a range; a third number, unless it is 0, is the factor of results below
-        the range, which are multiplied instead.  Bias or norm may be None.  The function returns
-        None where it cannot do so, or not yet, or where the op itself raises an error.
+        It does more to the last dimension of the op's result while it makes it: see
+        :class:`~tfnb.core.following.Following`.  The function returns None where it cannot do so,
+        or not yet, or where the op itself raises an error.
         """
         self.biased_kernel = function
         return self

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tfnb.core.compiled.loops import Loops, Variable
+    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array
     from tfnb.ops.conv.conv_plans import Places, type_of_call
     from tfnb.ops.conv.windows import Window
@@ -52,23 +53,27 @@ class After(NamedTuple):
     limits: Array
 
 
-def after_of(
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
-    channels: int,
-) -> After | None:
+def after_of(following: Following, channels: int) -> After | None:
     """Return the form of what follows a convolution; None if it is not for all channels in float32.
 
     Args:
-      bias: is added first, if there is one.
-      norm: what is subtracted then, a factor, and what is added to the product, if there are any.
-      limits: the smallest and the largest result, and the factor of what is smaller, or 0.
+      following: the steps.
       channels: the number of output channels.
     """
+    kept = following.kept
+    if kept is None:
+        return _after(following, channels)
+    if "after" not in kept:
+        kept["after"] = _after(following, channels)
+    known: After | None = kept["after"]
+    return known
+
+
+def _after(following: Following, channels: int) -> After | None:
+    bias, norm = following.bias, following.norm
     if bias is not None and (bias.shape != (channels,) or bias.dtype != np.float32):
         return None
-    bounds = _bounds(limits)
+    bounds = _bounds(following.limits)
     if norm is None:
         added = _nothing(channels) if bias is None else np.ascontiguousarray(bias)
         return After("biased", added, bounds)

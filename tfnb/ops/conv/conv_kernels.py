@@ -36,11 +36,13 @@ from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spati
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array, Xp
-    from tfnb.ops.conv import compiled_filter_gradient, compiled_winograd
+    from tfnb.ops.conv import compiled_filter_gradient, compiled_winograd, folded_conv
 else:
     compiled_filter_gradient = later("tfnb.ops.conv.compiled_filter_gradient", in_step=True)
     compiled_winograd = later("tfnb.ops.conv.compiled_winograd", in_step=True)
+    folded_conv = later("tfnb.ops.conv.folded_conv", in_step=True)
 
 # The patches of as many images as fit into this many bytes are multiplied at once.
 _BUFFER_BYTES = 1 << 21
@@ -283,14 +285,9 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
 
 
 def forward_biased(
-    x: Array,
-    kernel: Array,
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
-    windows: Sequence[Window],
+    x: Array, kernel: Array, following: Following, windows: Sequence[Window]
 ) -> Array | None:
-    """Return a convolution and what follows it by compiled routines, in one pass.
+    """Return a convolution and what follows it, in one pass by compiled routines.
 
     None where they do not fit, or are not ready, and the nodes are as fast as a convolution alone.
     Results have the bits of a convolution by the same routines and of separate steps behind it.
@@ -298,13 +295,16 @@ def forward_biased(
     Args:
       x: the images, see :func:`forward`.
       kernel: the filter.
-      bias: a number for each output channel, which is added, or None.
-      norm: what is subtracted then, a factor, and what is added to the product, or None.
-      limits: the smallest and the largest result, and a factor of what is smaller, which is
-        taken instead unless it is 0; NaN stays NaN.
+      following: what follows; without routines, see ``folded_conv.py``.
       windows: the windows of the spatial dimensions.
     """
-    after = compiled_conv.after_of(bias, norm, limits, kernel.shape[-1])
+    channels = kernel.shape[-1]
+    if following.is_plain and not following.is_nothing:
+        size = len(x) * math.prod([w.output for w in windows]) * channels
+        return folded_conv.convolve(
+            lambda taps: forward(np, x, taps, windows), kernel, following, [channels], size
+        )
+    after = compiled_conv.after_of(following, channels)
     if after is None:
         return None
     ready = ready_for(after.form, x, kernel, windows)
@@ -314,12 +314,12 @@ def forward_biased(
         return None
     if _num_covered(windows, x.shape[-1], kernel.shape):
         return None
-    out = np.empty((len(x), *(w.output for w in windows), kernel.shape[-1]), np.float32)
+    out = np.empty((len(x), *(w.output for w in windows), channels), np.float32)
     if not out.size:
         return None
     if _forward_compiled(x, kernel, windows, out, after):
         return out
-    if bias is not None or norm is not None or limits[:2] != (-math.inf, math.inf):
+    if not following.is_nothing:
         return None
     if winograd.suits(np, x, kernel.shape, [replace(w, dilation=1) for w in windows]):
         return None  # Winograd's transformation of the blocks is faster
@@ -559,20 +559,23 @@ def backprop_input_biased(
     input_shape: Sequence[int],
     kernel: Array,
     out_backprop: Array,
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
+    following: Following,
     windows: Sequence[Window],
 ) -> Array | None:
-    """Return the input's gradient and what follows it by compiled routines, in one pass.
+    """Return the input's gradient and what follows it in one pass, as `forward_biased` does.
 
-    The forward pass of a transposed convolution is such a gradient.  None as in `forward_biased`.
+    The forward pass of a transposed convolution is such a gradient.
     """
     channels = input_shape[-1]
-    after = compiled_conv.after_of(bias, norm, limits, channels)
-    if after is None or kernel.shape[-2] != channels or 0 in input_shape:
+    if kernel.shape[-2] != channels or 0 in input_shape:
         return None
-    if _num_covered(windows, channels, kernel.shape):
+    if following.is_plain:
+        return folded_conv.convolve(
+            lambda taps: backprop_input(np, input_shape, taps, out_backprop, windows),
+            kernel, following, [channels, 1], math.prod(input_shape),
+        )  # fmt: skip
+    after = compiled_conv.after_of(following, channels)
+    if after is None or _num_covered(windows, channels, kernel.shape):
         return None
     if _is_for_blas(np, kernel, out_backprop, channels, windows):
         return None

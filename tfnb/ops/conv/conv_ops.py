@@ -34,6 +34,7 @@ from tfnb.ops.conv.windows import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array, Xp
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
@@ -272,9 +273,7 @@ def _(
     x: Array,
     kernel: Array,
     *,
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
+    following: Following,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
@@ -288,7 +287,7 @@ def _(
         windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     except errors.OpError:
         return None
-    return conv_kernels.forward_biased(x, kernel, bias, norm, limits, windows)
+    return conv_kernels.forward_biased(x, kernel, following, windows)
 
 
 also_channels_first(conv2d_op, images="x")
@@ -363,9 +362,7 @@ def _(
     kernel: Array,
     out_backprop: Array,
     *,
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
+    following: Following,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
@@ -379,9 +376,7 @@ def _(
         )
     except errors.OpError:
         return None
-    return conv_kernels.backprop_input_biased(
-        shape, kernel, out_backprop, bias, norm, limits, windows
-    )
+    return conv_kernels.backprop_input_biased(shape, kernel, out_backprop, following, windows)
 
 
 also_channels_first(conv2d_backprop_input_op, images="out_backprop", sizes="input_sizes")
@@ -568,9 +563,7 @@ def _(
     x: Array,
     kernel: Array,
     *,
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
+    following: Following,
     strides: list[int],
     padding: str,
     explicit_paddings: list[int],
@@ -583,7 +576,7 @@ def _(
         windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     except errors.OpError:
         return None
-    return depthwise_kernels.forward_biased(x, kernel, bias, norm, limits, windows)
+    return depthwise_kernels.forward_biased(x, kernel, following, windows)
 
 
 also_channels_first(depthwise_conv2d_native_op, images="x")
@@ -744,9 +737,7 @@ def _(
     x: Array,
     kernel: Array,
     *,
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
+    following: Following,
     strides: list[int],
     padding: str,
     dilations: list[int],
@@ -760,7 +751,7 @@ def _(
     except errors.OpError:
         return None
     x, placed = centred(np, x, windows, padding)
-    return conv_kernels.forward_biased(x, kernel, bias, norm, limits, placed)
+    return conv_kernels.forward_biased(x, kernel, following, placed)
 
 
 also_channels_first(conv3d_op, images="x", rank=5)

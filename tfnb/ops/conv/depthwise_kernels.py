@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfnb.core.process.later import later
 from tfnb.core.process.work_sharder import shard
 from tfnb.ops.base.large_arrays import LARGE, is_large
 from tfnb.ops.conv import compiled_depthwise
@@ -32,7 +33,11 @@ from tfnb.ops.conv.windows import Window, pad_spatial, steps_of, strided_view, u
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array, Xp
+    from tfnb.ops.conv import folded_conv
+else:
+    folded_conv = later("tfnb.ops.conv.folded_conv", in_step=True)
 
 
 # From this number of elements on, one pass over whole rows costs less than a pass for each element
@@ -95,16 +100,20 @@ def forward(xp: Xp, x: Array, kernel: Array, windows: Sequence[Window]) -> Array
 
 
 def forward_biased(
-    x: Array,
-    kernel: Array,
-    bias: Array | None,
-    norm: tuple[Array, Array, Array] | None,
-    limits: tuple[float, float, float],
-    windows: Sequence[Window],
+    x: Array, kernel: Array, following: Following, windows: Sequence[Window]
 ) -> Array | None:
     """Return a convolution and what follows it; see ``conv_kernels.forward_biased``."""
     channels, multiplier = kernel.shape[-2:]
-    after = after_of(bias, norm, limits, channels * multiplier)
+    outputs = [w.output for w in windows]
+    if following.is_plain:
+        if following.is_nothing:
+            return None
+        size = len(x) * math.prod(outputs) * channels * multiplier
+        return folded_conv.convolve(
+            lambda taps: forward(np, x, taps, windows),
+            kernel, following, [channels, multiplier], size,
+        )  # fmt: skip
+    after = after_of(following, channels * multiplier)
     if after is None:
         return None
     ready = compiled_depthwise.ready(after.form, x, kernel, windows)
@@ -112,7 +121,7 @@ def forward_biased(
         return ready.convolve(x, kernel, after[1:])
     if not compiled_depthwise.suits(x, kernel.shape, kernel.dtype):
         return None
-    result = np.empty((len(x), *(w.output for w in windows), channels * multiplier), np.float32)
+    result = np.empty((len(x), *outputs, channels * multiplier), np.float32)
     wide = np.repeat(x, multiplier, axis=-1) if multiplier > 1 else x
     kept = kernel if multiplier == 1 else None
     if result.size and compiled_depthwise.convolve(

@@ -4,8 +4,7 @@ An op may register how it does so (``OpDefinition.biased``).  Its node, the Bias
 batch norm with given statistics behind that (``OpDefinition.normalizes``), and a Relu, Relu6 or
 LeakyRelu behind that, become a compiled cluster whose function is the registered one; the nodes run
 wherever that returns None.  A convolution between SpaceToBatchND and BatchToSpaceND counts as one
-dilated node (``dilated_kernels.py``); without kernels, only these are clusters, if they are of
-images.
+dilated node (``dilated_kernels.py``).
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ from tfnb.common_runtime.lowering.rewrite import dilated_kernels
 from tfnb.common_runtime.lowering.rewrite.clusters import is_on_gpu, only_gives
 from tfnb.common_runtime.lowering.support.machine_code import num_instructions
 from tfnb.common_runtime.lowering.support.traced import is_own_kernel
+from tfnb.core.following import Following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,20 +50,22 @@ _NO_LIMITS = -math.inf, math.inf, 0.0
 _BIASES = ("BiasAdd", "Add", "AddV2")
 
 
-def find_biased(program: Program, uses: Mapping[str, int], *, only_dilated: bool = False) -> int:
+def find_biased(program: Program, uses: Mapping[str, int], *, is_plain: bool = False) -> int:
     """Replace nodes in a program by compiled clusters, numbered from 1; return how many.
 
     Args:
       program: the program; it is changed.
       uses: how often each register is read.
-      only_dilated: whether only dilated convolutions of images are found, without what follows.
+      is_plain: whether there are no compiled routines: nothing follows dilated convolutions then,
+        and those of images of one row are not found.
     """
-    return _Finder(program, uses, only_dilated=only_dilated).find(program.root)
+    return _Finder(program, uses, is_plain=is_plain).find(program.root)
 
 
-def may_be_dilated(item: NodeItem) -> bool:
-    """Return whether a node may be the first of a dilated convolution."""
-    return item.op == dilated_kernels.FIRST and not is_on_gpu(item)
+def may_be_biased(item: NodeItem) -> bool:
+    """Return whether a node may be one whose op registered how it does what follows."""
+    kernel = item.kernel
+    return kernel is not None and kernel.definition.biased_kernel is not None
 
 
 def is_biased(cluster: Cluster) -> bool:
@@ -71,8 +73,16 @@ def is_biased(cluster: Cluster) -> bool:
     return _convolution_of(cluster.compiled) is not None
 
 
-def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
-    """Return the function of a cluster's nodes: of their inputs but the results among them."""
+def biased_function(
+    members: Sequence[Compute], constants: Mapping[str, Any], *, is_plain: bool
+) -> Callable[..., Any]:
+    """Return the function of a cluster's nodes: of their inputs but the results among them.
+
+    Args:
+      members: the nodes.
+      constants: the values of registers that are constants.
+      is_plain: whether there are no compiled routines.
+    """
     convolution = _convolution_of(members)
     assert convolution is not None
     kernel = convolution.item.kernel
@@ -84,23 +94,38 @@ def biased_function(members: Sequence[Compute]) -> Callable[..., Any]:
     limits = _limits_of(members[-1]) or _NO_LIMITS
     norm = next((one for one in members if _norm_of(one) is not None), None)
     has_bias = any(map(_adds, members))
+    behind = [one for one in members if _adds(one) or one is norm]
+    vectors = [name for one in behind for name in one.args[1:]]
+    # The filter is the second argument of all of these ops.
+    is_constant = all(name in constants for name in (convolution.args[1], *vectors))
     of_norm: Callable[..., Any] | None = None
     if norm is not None:
         given = _norm_of(norm)
         assert given is not None
         of_norm = partial(given, **_attributes(norm.item.kernel))
+    kept: list[Following] = []
+
+    def follow(args: Sequence[Any]) -> Following | None:
+        """Return what follows, given the arguments behind those of the convolution."""
+        found = None
+        if of_norm is not None:
+            found = of_norm(*args[has_bias:])
+            if found is None:
+                return None
+        bias = args[0] if has_bias else None
+        made = Following(bias, found, limits, is_plain=is_plain, is_constant=is_constant)
+        if is_constant:
+            kept.append(made)
+        return made
 
     def run(*args: Any, keywords: Mapping[str, Any] = keywords) -> Any:
         for arg in args:
             if arg.__class__ is not np.ndarray:
                 return None
-        vectors = None
-        if of_norm is not None:
-            vectors = of_norm(*args[first + has_bias :])
-            if vectors is None:
-                return None
-        bias = args[first] if has_bias else None
-        return function(*args[:first], bias=bias, norm=vectors, limits=limits, **keywords)
+        following = kept[0] if kept else follow(args[first:])
+        if following is None:
+            return None
+        return function(*args[:first], following=following, **keywords)
 
     gaps = dilated_kernels.gaps_of(members)
     if gaps is None:
@@ -149,10 +174,10 @@ def _norm_of(compute: Compute) -> Callable[..., Any] | None:
 class _Finder:
     """Finds the clusters of one program."""
 
-    def __init__(self, program: Program, uses: Mapping[str, int], *, only_dilated: bool) -> None:
+    def __init__(self, program: Program, uses: Mapping[str, int], *, is_plain: bool) -> None:
         self._constants = program.constants
         self._uses = uses
-        self._only_dilated = only_dilated
+        self._is_plain = is_plain
         self._number = 0
 
     def find(self, block: Block) -> int:
@@ -178,9 +203,9 @@ class _Finder:
     ) -> None:
         """Join a node and those behind it."""
         dilated = self._dilated(block, place, readers, makers)
-        if self._only_dilated:
+        if self._is_plain and dilated is not None:
             # Images of one row are faster in blocks, whose windows are one piece of memory.
-            places = dilated if dilated is not None and len(dilated) == 3 else [place]
+            places = dilated if len(dilated) == 3 else [place]
         else:
             places = self._with_following(block, dilated or [place], readers)
         if len(places) == 1:

@@ -190,7 +190,9 @@ class ClusterWriter:
         if compiling is not None:
             self.makers["warm_up"] = lambda names: compiling.WarmUp(names, clusters)
         if is_biased(cluster):
-            source.names[name] = biased_function(members)
+            constants = self._program.constants
+            is_plain = compiling is None
+            source.names[name] = biased_function(members, constants, is_plain=is_plain)
             source.check(1)
             call = f"{name}({', '.join(cluster.args)})"
             source.line(f"if ({cluster.result} := {call}) is None:", members[0].item, cluster.args)

@@ -51,7 +51,7 @@ from tfnb.common_runtime.lowering.recognise.program import (
     Sent,
     insides_of,
 )
-from tfnb.common_runtime.lowering.rewrite.biased_kernels import find_biased, may_be_dilated
+from tfnb.common_runtime.lowering.rewrite.biased_kernels import find_biased, may_be_biased
 from tfnb.common_runtime.lowering.rewrite.clusters import count_uses, find_clusters
 from tfnb.common_runtime.lowering.rewrite.frees import place_frees
 from tfnb.common_runtime.lowering.rewrite.held import find_held
@@ -124,10 +124,10 @@ class StepWriter:
             if journal is None and is_available():
                 if compiled_clusters.find_compiled(program, scalars):
                     self._compiled = compiled_clusters
-            elif journal is None and any(map(may_be_dilated, immutable.items)):
+            elif journal is None and any(map(may_be_biased, immutable.items)):
                 uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
                 count_uses(program.root, uses)
-                find_biased(program, uses, only_dilated=True)
+                find_biased(program, uses, is_plain=True)
             find_clusters(program)
         self.segments: Any = None
         if immutable.device.xp is not np:
