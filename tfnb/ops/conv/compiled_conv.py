@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tfnb.core.compiled.loops import Loops, Variable
-    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array
+    from tfnb.core.op_registry import Following
     from tfnb.ops.conv.conv_plans import Places, type_of_call
     from tfnb.ops.conv.windows import Window
 

@@ -36,8 +36,8 @@ from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spati
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array, Xp
+    from tfnb.core.op_registry import Following
     from tfnb.ops.conv import compiled_filter_gradient, compiled_winograd, folded_conv
 else:
     compiled_filter_gradient = later("tfnb.ops.conv.compiled_filter_gradient", in_step=True)

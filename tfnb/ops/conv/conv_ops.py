@@ -34,8 +34,8 @@ from tfnb.ops.conv.windows import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array, Xp
+    from tfnb.core.op_registry import Following
     from tfnb.framework.operation import Operation
     from tfnb.framework.tensor import Tensor
     from tfnb.framework.tensor_types import Gradients

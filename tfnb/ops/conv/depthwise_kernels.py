@@ -33,8 +33,8 @@ from tfnb.ops.conv.windows import Window, pad_spatial, steps_of, strided_view, u
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array, Xp
+    from tfnb.core.op_registry import Following
     from tfnb.ops.conv import folded_conv
 else:
     folded_conv = later("tfnb.ops.conv.folded_conv", in_step=True)

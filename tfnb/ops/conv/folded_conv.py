@@ -18,8 +18,8 @@ from tfnb.ops.base.large_arrays import shard_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tfnb.core.following import Following
     from tfnb.core.kernel_types import Array
+    from tfnb.core.op_registry import Following
 
 
 class Folded(NamedTuple):

@@ -36,7 +36,7 @@ from tfnb.common_runtime.lowering.rewrite import dilated_kernels
 from tfnb.common_runtime.lowering.rewrite.clusters import is_on_gpu, only_gives
 from tfnb.common_runtime.lowering.support.machine_code import num_instructions
 from tfnb.common_runtime.lowering.support.traced import is_own_kernel
-from tfnb.core.following import Following
+from tfnb.core.op_registry import Following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
