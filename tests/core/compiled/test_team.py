@@ -45,6 +45,15 @@ def write_meeting(loops):
         loops.store("i64", loops.convert("zext i1", came.get(), "i64"), 0, both)
 
 
+def write_looks(loops):
+    """Write a piece that looks at a word as often as it says."""
+    begin, end = (loops.size(i) for i in range(2))
+    with loops.loop(begin, end) as i:
+        place = loops.place("i64", "%a0", i)
+        with loops.loop("0", loops.load("i64", 0, i)):
+            loops.do(f"load atomic i64, ptr {place} seq_cst, align 8")
+
+
 @pytest.fixture(name="ready")
 def _ready(monkeypatch):
     """Return a function that makes a routine ready, with a team of two beside the caller."""
@@ -99,6 +108,18 @@ def test_members_work_at_once(ready):
     meet = ready(1, write_meeting)
     for _ in range(20):
         assert meets(meet)
+
+
+def test_a_member_is_not_late_because_the_last_piece_was_short(ready):
+    """The caller waits for a piece like its first one; on a busy machine it may wait longer."""
+    look = ready(1, write_looks)
+    for _ in range(200):
+        wake_all()
+        team.WORDS[team._LEVEL] = 0
+        run_rows(look, [np.array([2_000_000, 3_000_000, 1], np.int64)], 3, 1e6)
+        if team.WORDS[team._HELPED] and not team.WORDS[team._LEVEL]:
+            return
+    pytest.fail("each job had a late member")
 
 
 def test_callers_at_the_same_time_compute_alone(ready):

@@ -65,9 +65,9 @@ _SPIN_SECONDS, _CALLER_SPIN_SECONDS = 50e-6, 20e-6
 # The cycles of a long job, some 150 us; long jobs without help before jobs are not shared; and the
 # number of these.
 _LONG_CYCLES, _MOST_MISSES, _JOBS_UNSHARED = 450_000, 8, 32
-# A member is late if the caller waits for this number of cycles, some 50 us, and twice as long as a
-# piece took. This number of jobs is then not shared, times two for each late member of before; that
-# is halved again after a number of jobs with timely help.
+# A member is late if the caller waits for this number of cycles, some 50 us, and twice as long as
+# its longest piece took. This number of jobs is then not shared, times two for each late member of
+# before; that is halved again after a number of jobs with timely help.
 _LATE_CYCLES, _JOBS_WITHOUT, _MOST_LEVEL, _TIMELY_JOBS = 150_000, 32, 6, 32
 _PARTS = (".share", ".serve", ".pause")
 
@@ -173,7 +173,11 @@ class _Code:
         if name == "member":
             self.store(1, _HELPED, "monotonic")
         else:
-            self.add(f"store i64 {self.do(f'sub i64 {self.clock()}, {begun}')}, ptr %took")
+            # The last piece may be much shorter than the one that a member works on.
+            now, most = self.do(f"sub i64 {self.clock()}, {begun}"), self.do("load i64, ptr %took")
+            is_longer = self.do(f"icmp sgt i64 {now}, {most}")
+            longest = self.do(f"select i1 {is_longer}, i64 {now}, i64 {most}")
+            self.add(f"store i64 {longest}, ptr %took")
         self.add(f"br label %{name}")
 
 
