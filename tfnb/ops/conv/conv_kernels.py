@@ -789,17 +789,17 @@ def _inner_phases(windows: tuple[Window, ...]) -> _Phases | None:
         if inside is None:
             return None
         found.append(((slice(None), *inside[0]), phase, inside[1]))
-    befores = [max(where[axis].pad_before for _, _, where in found) for axis in range(len(windows))]
-    afters = [max(where[axis].pad_after for _, _, where in found) for axis in range(len(windows))]
+    most_before = [max(where[i].pad_before for _, _, where in found) for i in range(len(windows))]
+    most_after = [max(where[i].pad_after for _, _, where in found) for i in range(len(windows))]
     parts = []
     for cells, phase, where in found:
-        starts = [most - w.pad_before for most, w in zip(befores, where, strict=True)]
+        starts = [most - w.pad_before for most, w in zip(most_before, where, strict=True)]
         part = (slice(first, first + w.padded) for first, w in zip(starts, where, strict=True))
         bare = [replace(w, size=w.padded, pad_before=0, pad_after=0) for w in where]
         parts.append((cells, phase.taps, (slice(None), *part), bare))
     padding = tuple(
         Window(w.output, 1, 1, 1, w.output + before + after, before, after)
-        for w, before, after in zip(windows, befores, afters, strict=True)
+        for w, before, after in zip(windows, most_before, most_after, strict=True)
     )
     return _Phases(padding, parts)
 
