@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FILES = ("transformers", "recurrent", "convolutional", "small_networks")
+_FILES = ("transformers", "recurrent", "convolutional", "frozen_networks", "small_networks")
 _PROGRAMS: dict[str, Program] = {}
 
 

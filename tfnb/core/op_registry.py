@@ -54,14 +54,16 @@ _loaders: list[Callable[[str], None]] = []
 class Following:
     """The steps behind a kernel, which ``OpDefinition.biased`` functions do while they make it.
 
-    Attributes:
+    Args:
       bias: a vector that is added, or None.
       norm: what is subtracted then, a factor, and what is added to the product, or None.
-      limits: the smallest and the largest result, and the factor of what is smaller, which is
-        multiplied instead unless the factor is 0.  NaN stays NaN.
+      limits: the smallest and the largest result, and a factor.  Smaller numbers are multiplied by
+        the factor; if it is 0, they become the smallest.  NaN stays NaN.
       is_plain: whether there are no compiled routines: NumPy computes the steps.
-      kept: what functions made of these numbers and of the node's filter, if all of them are
-        constants; else None.
+      is_constant: whether all numbers, and the filter of the node, are constants.
+
+    Attributes:
+      kept: what functions made of the constants, if all are constants; else None.
     """
 
     __slots__ = ("bias", "is_plain", "kept", "limits", "norm")
@@ -75,15 +77,6 @@ class Following:
         is_plain: bool = False,
         is_constant: bool = False,
     ) -> None:
-        """Initialize the steps; for the arguments see the attributes.
-
-        Args:
-          bias: see the class.
-          norm: see the class.
-          limits: see the class.
-          is_plain: see the class.
-          is_constant: whether all numbers, and the filter of the node, are constants.
-        """
         self.bias, self.norm, self.limits = bias, norm, limits
         self.is_plain = is_plain
         self.kept: dict[str, Any] | None = {} if is_constant else None
@@ -352,8 +345,8 @@ class OpDefinition:
         """Register ``function(*inputs, following=, **attributes) -> ndarray | None``.
 
         It does more to the last dimension of the op's result while it makes it: see
-        :class:`Following`.  The function returns None where it cannot do so,
-        or not yet, or where the op itself raises an error.
+        :class:`Following`.  The function returns None where it cannot do so, or not yet, or where
+        the op itself raises an error.
         """
         self.biased_kernel = function
         return self

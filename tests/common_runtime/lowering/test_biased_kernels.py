@@ -304,9 +304,9 @@ def test_a_filter_that_is_not_finite_is_for_the_nodes(monkeypatch, folded):
     assert not folded
 
 
-@pytest.mark.parametrize("alpha", [-0.5, 0.0, 0.2, 1.0, 3.0])
-def test_any_factor_of_negative_numbers(monkeypatch, alpha):
-    """Infinities and NaN among them."""
+@pytest.mark.parametrize("alpha", [-0.5, 0.0, 1e-40, 0.2, 1.0, 3.0, np.inf, np.nan])
+def test_any_factor_of_negative_numbers(monkeypatch, folded, alpha):
+    """Infinities and NaN among the numbers; nodes with unusual factors stay alone."""
 
     def build(x, w, b):
         y = tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME"), b)
@@ -315,6 +315,8 @@ def test_any_factor_of_negative_numbers(monkeypatch, alpha):
     bias = np.array([-np.inf, np.inf, np.nan, 0.5, -0.5, 1e-40], np.float32)
     with np.errstate(all="ignore"):
         check(monkeypatch, build, random(2, 6, 7, 5), random(3, 3, 5, 6), bias)
+    activations = {args[2].limits[2] for args in folded}
+    assert activations == ({np.float32(alpha)} if 0.1 < alpha <= 1 else set())
 
 
 def test_sizes_that_the_step_computes(monkeypatch, folded):
@@ -330,18 +332,26 @@ def test_sizes_that_the_step_computes(monkeypatch, folded):
 
 
 def test_errors_of_transposed_convolutions_are_those_of_the_nodes():
-    """The convolution names its shapes, and the session goes on."""
+    """The same texts before the routines are ready and after; the session goes on."""
     with tf.Graph().as_default(), tf.Session() as session:
         x, w, b = (tf.placeholder(tf.float32, [None] * rank) for rank in (4, 4, 1))
         y = tf.nn.conv2d_transpose(x, w, [1, 8, 8, 6], [1, 2, 2, 1], "SAME")
         fetch = tf.nn.relu(tf.nn.bias_add(y, b))
         good = {x: random(1, 4, 4, 5), w: random(4, 4, 6, 5), b: random(6)}
+
+        def errors():
+            found = []
+            for wrong in ({x: random(1, 5, 4, 5)}, {w: random(4, 4, 7, 5)}, {b: random(5)}):
+                with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+                    session.run(fetch, {**good, **wrong})
+                found.append(caught.value.message.split("\n")[0])
+            return found
+
+        first = errors()
         for _ in range(4):
             wanted = session.run(fetch, good)
             HELPER.wait()
-        for wrong in ({x: random(1, 5, 4, 5)}, {w: random(4, 4, 7, 5)}, {b: random(5)}):
-            with pytest.raises(tf.errors.InvalidArgumentError):
-                session.run(fetch, {**good, **wrong})
+        assert errors() == first
         np.testing.assert_allclose(session.run(fetch, good), wanted, 1e-4, 1e-4)
 
 

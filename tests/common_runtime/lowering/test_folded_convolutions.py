@@ -108,7 +108,7 @@ def test_results_are_those_of_the_nodes(monkeypatch, folded, kind, steps, activa
 
     given = random(2, 9, 8, 6), random(*FILTERS[kind]), *vectors(12)
     check(monkeypatch, build, *given, is_constant=is_constant, exact=steps == "bias")
-    assert any(folded) == (activation != "rising")
+    assert any(folded) == (activation != "rising" or steps != "bias")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -128,7 +128,7 @@ def test_numbers_that_are_not_finite(monkeypatch, folded, place, value):
 
 
 @pytest.mark.parametrize("shape", [(0, 9, 8, 6), (1, 9, 8, 6), (3, 40, 60, 6)])
-def test_images_of_all_sizes(monkeypatch, shape):
+def test_images_of_all_sizes(monkeypatch, folded, shape):
     """Empty ones, and those that threads share."""
 
     def build(x, w, bias, *stats):
@@ -136,30 +136,64 @@ def test_images_of_all_sizes(monkeypatch, shape):
         return tf.nn.relu6(y)
 
     check(monkeypatch, build, random(*shape), random(3, 3, 6, 12), *vectors(12))
+    assert any(folded) == (shape[0] > 0)
 
 
-def test_vectors_of_other_sizes_are_errors_of_the_nodes():
-    """The session goes on."""
+WRONG = {
+    "bias": (("b", random(5)),),
+    "channels": (("w", random(3, 3, 4, 6)),),
+    "image": (("x", random(1, 4, 4, 3)),),
+    "empty filter": (("w", np.zeros((0, 2, 5, 6), np.float32)),),
+    "groups": (("x", random(1, 4, 4, 10)), ("w", random(3, 3, 5, 7)), ("b", random(7))),
+}
+
+
+# Volumes have no groups.
+_CASES = [(2, wrong) for wrong in WRONG] + [(3, wrong) for wrong in WRONG if wrong != "groups"]
+
+
+@pytest.mark.parametrize(("rank", "wrong"), _CASES)
+def test_errors_are_those_of_the_nodes(folded, rank, wrong):
+    """In all steps: of the first ones, which run node by node, and of the folded ones."""
     with tf.Graph().as_default(), tf.Session() as session:
-        x, w, b = (tf.placeholder(tf.float32, [None] * rank) for rank in (4, 4, 1))
-        fetch = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME"), b))
-        good = {x: random(1, 4, 4, 5), w: random(3, 3, 5, 6), b: random(6)}
-        wanted = session.run(fetch, good)
-        for wrong in ({b: random(5)}, {w: random(3, 3, 4, 6)}, {x: random(1, 4, 4, 3)}):
-            with pytest.raises(tf.errors.InvalidArgumentError):
-                session.run(fetch, {**good, **wrong})
-        np.testing.assert_array_equal(session.run(fetch, good), wanted)
+        places = dict(zip("xwb", (tf.placeholder(tf.float32) for _ in range(3)), strict=True))
+        conv = tf.nn.conv2d if rank == 2 else tf.nn.conv3d
+        y = conv(places["x"], places["w"], [1] * (rank + 2), "SAME")
+        fetch = tf.nn.relu(tf.nn.bias_add(y, places["b"]))
+
+        def wide(array):
+            is_vector = array.ndim == 1 or rank == 2
+            return array if is_vector else array[(slice(None), None)]
+
+        good = {"x": random(1, 4, 4, 5), "w": random(3, 3, 5, 6), "b": random(6)}
+        good_feeds = {places[name]: wide(array) for name, array in good.items()}
+        bad_feeds = {**good_feeds, **{places[name]: wide(array) for name, array in WRONG[wrong]}}
+        texts = set()
+        for feeds in (bad_feeds, *[good_feeds] * 4, bad_feeds, bad_feeds):
+            if feeds is good_feeds:
+                wanted = session.run(fetch, feeds)
+                continue
+            with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+                session.run(fetch, feeds)
+            texts.add(caught.value.message.split("\n")[0])
+        assert len(texts) == 1
+        assert any(folded)
+        np.testing.assert_array_equal(session.run(fetch, good_feeds), wanted)
 
 
-def test_variables_are_read_in_each_step():
+def test_variables_are_read_in_each_step(folded):
     """A norm of variables is not kept."""
     with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 8, 8, 3])
         mean = tf.Variable(tf.zeros([4]))
-        y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([1, 1, 3, 4]), 1, "SAME")
+        y = tf.nn.conv2d(x, tf.ones([1, 1, 3, 4]), 1, "SAME")
         one, nothing = tf.ones([4]), tf.zeros([4])
         y = tf.nn.fused_batch_norm(y, one, nothing, mean, one, epsilon=0.0, is_training=False)[0]
         fetch = tf.reduce_max(tf.nn.relu(y))
         session.run(tf.global_variables_initializer())
-        assert session.run(fetch) == pytest.approx(3.0)
-        session.run(mean.assign(np.full(4, 2.0)))
-        assert session.run(fetch) == pytest.approx(1.0)
+        images = np.ones([1, 8, 8, 3], np.float32)
+        for value in (0.0, 2.0, 1.0):
+            session.run(mean.assign(np.full(4, value)))
+            for _ in range(4):
+                assert session.run(fetch, {x: images}) == pytest.approx(3.0 - value)
+    assert any(folded)

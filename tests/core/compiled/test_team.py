@@ -111,15 +111,24 @@ def test_members_work_at_once(ready):
 
 
 def test_a_member_is_not_late_because_the_last_piece_was_short(ready):
-    """The caller waits for a piece like its first one; on a busy machine it may wait longer."""
-    look = ready(1, write_looks)
-    for _ in range(200):
-        wake_all()
-        team.WORDS[team._LEVEL] = 0
-        run_rows(look, [np.array([2_000_000, 3_000_000, 1], np.int64)], 3, 1e6)
-        if team.WORDS[team._HELPED] and not team.WORDS[team._LEVEL]:
-            return
-    pytest.fail("each job had a late member")
+    """The caller computes the first piece and the last, a short one, then waits for the second.
+
+    On a busy machine some members are late.
+    """
+    look, members = ready(1, write_looks), int(team.WORDS[team._MEMBERS])
+    team.WORDS[team._MEMBERS] = 1  # the others are not woken
+    timely = 0
+    try:
+        for _ in range(400):
+            wake_all()
+            team.WORDS[team._LEVEL] = 0
+            run_rows(look, [np.array([2_000_000, 3_000_000, 1], np.int64)], 3, 1e6)
+            timely += bool(team.WORDS[team._HELPED]) and not team.WORDS[team._LEVEL]
+            if timely == 20:
+                return
+    finally:
+        team.WORDS[team._MEMBERS] = members
+    pytest.fail(f"{timely} of 400 members were timely")
 
 
 def test_callers_at_the_same_time_compute_alone(ready):

@@ -291,13 +291,30 @@ def test_what_is_ready_computes_other_numbers_of_the_same_form(kernels):
         for _ in range(4):
             kernels.forward(np, x, kernel, windows)
             HELPER.wait()
-        assert any(key[1] == x.shape for key in conv_plans._ready)
+        kind = "depthwise " if kernels is depthwise_kernels else ""
+        assert conv_plans.ready_for(kind, x, kernel, windows) is not None
         for images, taps in forms * 2:
             found = kernels.forward(np, images, taps, windows)
             with without_routines():
                 plain = kernels.forward(np, images, taps, windows)
             assert found.dtype == plain.dtype
             np.testing.assert_allclose(found, plain, 1e-4, 2e-5)
+
+
+def test_many_orders_of_memory_are_forgotten():
+    """Filters that lie in other ways have the same plan; a few of them are kept."""
+    windows = (window(9, 3, 1, 1, (1, 1)),) * 2
+    x = random(1, 9, 9, 4)
+    with compiling_at_once():
+        for width in (3, *range(3, 60), 3):
+            kernel = np.ones((3, 3, 4, width), np.float32)[..., :3]
+            found = conv_kernels.forward(np, x, kernel, windows)
+            HELPER.wait()
+        for plan in conv_plans._plans.values():
+            assert len(plan.known_by) <= conv_plans._MOST_KEYS
+    known = sum(len(plan.known_by) for plan in conv_plans._plans.values())
+    assert len(conv_plans._ready) == known
+    np.testing.assert_allclose(found[0, 4, 4], x[0, 3:6, 3:6].sum(), 1e-4)
 
 
 def test_routines_that_were_forgotten_are_not_ready():

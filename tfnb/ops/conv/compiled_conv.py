@@ -8,6 +8,9 @@ continues in the result's memory.  Where positions lie, and what is a window, is
 offsets, so that any strides, dilations and number of dimensions fit.  A sum has one order, so that
 the result depends neither on tiles and parts nor on threads.
 
+With few output channels, most lanes of such vectors would be empty: another routine multiplies
+vectors along the runs of a window, and adds their lanes at the end (`_write_few`).
+
 The filter's gradient is in ``compiled_filter_gradient.py``; the input's gradient is one convolution
 for each phase (``conv_kernels.py``), which writes its cells.
 """

@@ -31,7 +31,13 @@ from tfnb.ops.base.piecewise_products import multiply_of
 from tfnb.ops.base.swapped import GAP, needs_gap, swapped
 from tfnb.ops.conv import compiled_conv, winograd
 from tfnb.ops.conv.conv_plans import padding_of, ready_for
-from tfnb.ops.conv.windows import Window, pad_spatial, strided_view, unpad_spatial
+from tfnb.ops.conv.windows import (
+    Window,
+    kept_window,
+    pad_spatial,
+    strided_view,
+    unpad_spatial,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -579,7 +585,7 @@ def backprop_input_biased(
         return None
     if _is_for_blas(np, kernel, out_backprop, channels, windows):
         return None
-    if not keeps_zeros(kernel, windows):
+    if _inner_phases(tuple(windows)) is None or not keeps_zeros(kernel, windows):
         return None
     return _by_phases(input_shape, kernel, out_backprop, windows, after)
 
@@ -696,7 +702,7 @@ def _by_blocks(
         cells.append(slice(start, start + w.size))
         numbers.append(number)
         before, after = number - 1 - first, last - w.output
-        seen.append(Window(w.output, number, 1, 1, last - first, before, after))
+        seen.append(kept_window(Window(w.output, number, 1, 1, last - first, before, after)))
     rank = len(windows)
     sides = (n * s for n, s in zip(numbers, strides, strict=True))
     shape = (*sides, channels, out_channels)
@@ -730,7 +736,7 @@ class _Phases(NamedTuple):
     Attributes:
       windows: the padding: windows of one cell that meet every cell.
       parts: the cells of the input, the elements of the filter, the part of the padded gradient
-        and its windows, which have no padding, of each phase.
+        and its windows of each phase.  Windows have padding if there is one phase, else not.
     """
 
     windows: tuple[Window, ...]
@@ -789,14 +795,18 @@ def _inner_phases(windows: tuple[Window, ...]) -> _Phases | None:
         if inside is None:
             return None
         found.append(((slice(None), *inside[0]), phase, inside[1]))
+    if len(found) == 1:
+        ((cells, phase, where),) = found
+        bare = tuple(Window(w.output, 1, 1, 1, w.output, 0, 0) for w in windows)
+        return _Phases(bare, [(cells, phase.taps, (), where)])
     most_before = [max(where[i].pad_before for _, _, where in found) for i in range(len(windows))]
     most_after = [max(where[i].pad_after for _, _, where in found) for i in range(len(windows))]
     parts = []
     for cells, phase, where in found:
         starts = [most - w.pad_before for most, w in zip(most_before, where, strict=True)]
         part = (slice(first, first + w.padded) for first, w in zip(starts, where, strict=True))
-        bare = [replace(w, size=w.padded, pad_before=0, pad_after=0) for w in where]
-        parts.append((cells, phase.taps, (slice(None), *part), bare))
+        inner = [replace(w, size=w.padded, pad_before=0, pad_after=0) for w in where]
+        parts.append((cells, phase.taps, (slice(None), *part), inner))
     padding = tuple(
         Window(w.output, 1, 1, 1, w.output + before + after, before, after)
         for w, before, after in zip(windows, most_before, most_after, strict=True)

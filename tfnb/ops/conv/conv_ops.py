@@ -184,10 +184,16 @@ def _check_depth(
         raise errors.invalid_argument(
             f"input depth must be evenly divisible by filter depth: {depth_in} vs {depth_filter}"
         )
-    if is_gradient and filter_shape[-1] % (depth_in // depth_filter):
+    groups = depth_in // depth_filter
+    if is_gradient and filter_shape[-1] % groups:
         raise errors.invalid_argument(
             f"Depth of output ({filter_shape[-1]}) is not a multiple of the number of groups "
-            f"({depth_in // depth_filter})"
+            f"({groups})"
+        )
+    if groups and filter_shape[-1] % groups:
+        raise errors.invalid_argument(
+            "output depth must be evenly divisible by number of groups: "
+            f"{filter_shape[-1]} vs {groups}"
         )
 
 
@@ -260,12 +266,25 @@ def conv2d_op(
     dilations: list[int],
 ) -> Array:
     """Return the sum over a sliding window of input times filter, per pair of channels."""
+    windows = _placed(x, kernel, strides, padding, explicit_paddings, dilations)
+    return conv_kernels.forward(xp, x, kernel, windows)
+
+
+def _placed(
+    x: Array,
+    kernel: Array,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    dilations: list[int],
+) -> Sequence[Window]:
+    """Return the windows of a convolution; raise the errors of TensorFlow."""
     _check_conv(x.shape, kernel.shape, strides, dilations, 4)
     _check_depth(x.shape, kernel.shape)
     windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
     if not kernel.size and x.shape[0] and kernel.shape[-1] and all(w.output for w in windows):
         _check_filter(kernel.shape)
-    return conv_kernels.forward(xp, x, kernel, windows)
+    return windows
 
 
 @conv2d_op.biased
@@ -279,12 +298,8 @@ def _(
     explicit_paddings: list[int],
     dilations: list[int],
 ) -> Array | None:
-    if x.ndim != 4 or kernel.ndim != 4:
-        return None
     try:
-        _check_conv(x.shape, kernel.shape, strides, dilations, 4)
-        _check_depth(x.shape, kernel.shape)
-        windows = _windows(x.shape, kernel.shape, strides, dilations, padding, explicit_paddings)
+        windows = _placed(x, kernel, strides, padding, explicit_paddings, dilations)
     except errors.OpError:
         return None
     return conv_kernels.forward_biased(x, kernel, following, windows)
@@ -719,6 +734,15 @@ def conv3d_op(
     dilations: list[int],
 ) -> Array:
     """Return the convolution of volumes."""
+    windows = _placed_volumes(x, kernel, strides, padding, dilations)
+    x, placed = centred(xp, x, windows, padding)
+    return conv_kernels.forward(xp, x, kernel, placed)
+
+
+def _placed_volumes(
+    x: Array, kernel: Array, strides: list[int], padding: str, dilations: list[int]
+) -> Sequence[Window]:
+    """Return the windows of a convolution of volumes; raise the errors of TensorFlow."""
     _check_conv(x.shape, kernel.shape, strides, dilations, 5)
     _check_depth(x.shape, kernel.shape)
     _check_filter(kernel.shape)
@@ -727,9 +751,7 @@ def conv3d_op(
             f"Number of channels in filter ({kernel.shape[-2]}) must match last dimension of "
             "input (0)"
         )
-    windows = _windows(x.shape, kernel.shape, strides, dilations, padding, ())
-    x, placed = centred(xp, x, windows, padding)
-    return conv_kernels.forward(xp, x, kernel, placed)
+    return _windows(x.shape, kernel.shape, strides, dilations, padding, ())
 
 
 @conv3d_op.biased
@@ -742,12 +764,8 @@ def _(
     padding: str,
     dilations: list[int],
 ) -> Array | None:
-    if x.ndim != 5 or kernel.ndim != 5:
-        return None
     try:
-        _check_conv(x.shape, kernel.shape, strides, dilations, 5)
-        _check_depth(x.shape, kernel.shape)
-        windows = _windows(x.shape, kernel.shape, strides, dilations, padding, ())
+        windows = _placed_volumes(x, kernel, strides, padding, dilations)
     except errors.OpError:
         return None
     x, placed = centred(np, x, windows, padding)

@@ -201,10 +201,14 @@ class Plan:
 
     Attributes:
       windows: kept, because forms are known by their identity.
+      is_known: whether `plan_of` finds it.
+      known_by: the keys by which `ready_for` finds it; both are guarded by the module's lock.
       nbytes: the memory of its tables.
     """
 
-    __slots__ = ("_calls", "_is_close", "_padding", "_tables", "nbytes", "windows")
+    __slots__ = (
+        "_calls", "_is_close", "_padding", "_tables", "is_known", "known_by", "nbytes", "windows"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -215,6 +219,8 @@ class Plan:
         padding: float = 0.0,
     ) -> None:
         self.windows = tuple(windows)
+        self.is_known = True
+        self.known_by: list[Any] = []
         self._padding = Padding(x.shape, windows, padding)
         self._is_close = x.strides[-1] == ITEM and not any(one % ITEM for one in x.strides)
         # Only its strides are read.
@@ -276,11 +282,13 @@ def plan_of(
         return found
     made = Plan(x, windows, target, tables, padding)
     with _lock:
-        _plans[key] = made
+        made = _plans.setdefault(key, made)  # another thread may have been first
         # The oldest ones are forgotten if they are many, or need too much memory.
         while len(_plans) > _MOST_PLANS or sum(one.nbytes for one in _plans.values()) > _MOST_BYTES:
-            del _plans[next(iter(_plans))]
-            _ready.clear()
+            oldest = _plans.pop(next(iter(_plans)))
+            oldest.is_known = False
+            for other in oldest.known_by:
+                _ready.pop(other, None)
     return made
 
 
@@ -320,6 +328,8 @@ class Ready:
         return out
 
 
+# The most orders of a filter's memory, and kinds of what follows, of one plan.
+_MOST_KEYS = 8
 # What is ready, by the kind, shapes, strides, and windows by identity, which plans keep.
 _ready: dict[Any, Ready] = {}
 _FLOAT = np.dtype(np.float32)
@@ -366,6 +376,10 @@ def keep_ready(
     key = kind, x.shape, x.strides, kernel.shape, kernel.strides, *map(id, plan.windows)
     made = Ready(plan, functions, out.shape, taps_of)
     with _lock:
-        # A plan that was forgotten meanwhile would leave windows without an owner.
-        if any(one is plan for one in _plans.values()):
-            _ready[key] = made
+        if not plan.is_known:
+            return
+        _ready[key] = made
+        if key not in plan.known_by:
+            plan.known_by.append(key)
+        if len(plan.known_by) > _MOST_KEYS:
+            del _ready[plan.known_by.pop(0)]

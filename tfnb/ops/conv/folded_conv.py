@@ -45,8 +45,7 @@ def convolve(
       lifted: the shape of a vector of the result's channels that is multiplied with the filter.
       size: the number of results.
     """
-    _, highest, factor = following.limits
-    if not size or (factor and not (0 < factor <= 1 and highest == np.inf)):
+    if not size or not kernel.size:
         return None
     if following.kept is None and following.norm is not None and size < 2 * kernel.size:
         return None
@@ -79,7 +78,7 @@ def _finish(rows: Array, shift: Array | None, limits: tuple[float, float, float]
     lowest, highest, factor = limits
     if shift is not None:
         rows += shift
-    if factor:
+    if factor:  # at most 1, with no highest number
         np.maximum(rows, rows * np.float32(factor), out=rows)
     elif lowest > -np.inf or highest < np.inf:
         rows.clip(np.float32(lowest), np.float32(highest), out=rows)

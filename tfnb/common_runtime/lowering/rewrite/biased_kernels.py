@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 # The smallest and the largest result, and the factor of what is smaller, or 0.
 _LIMITS = {"Relu": (0.0, math.inf, 0.0), "Relu6": (0.0, 6.0, 0.0)}
 _NO_LIMITS = -math.inf, math.inf, 0.0
+_LEAST_FACTOR = 1e-6
 _BIASES = ("BiasAdd", "Add", "AddV2")
 
 
@@ -162,8 +163,8 @@ def _limits_of(compute: Compute) -> tuple[float, float, float] | None:
     if compute.item.op != "LeakyRelu":
         return _LIMITS.get(compute.item.op)
     alpha = _attributes(compute.item.kernel)["alpha"]
-    # A factor of 0 makes NaN of an infinity.
-    return (0.0, math.inf, alpha) if alpha else None
+    # Other factors are rare; some make NaN of an infinity, or are flushed to zero.
+    return (0.0, math.inf, alpha) if _LEAST_FACTOR <= alpha <= 1 else None
 
 
 def _norm_of(compute: Compute) -> Callable[..., Any] | None:
