@@ -157,12 +157,6 @@ class Loops:
         self._declared.add(f"declare float {name}(<{lanes} x float>)")
         return self.do(f"call nnan float {name}(<{lanes} x float> {vector})")
 
-    def sum_of(self, vector: str, lanes: int) -> str:
-        """Return the sum of the numbers of a vector, in an order of its own."""
-        name = f"@llvm.vector.reduce.fadd.v{lanes}f32"
-        self._declared.add(f"declare float {name}(float, <{lanes} x float>)")
-        return self.do(f"call reassoc float {name}(float 0.0, <{lanes} x float> {vector})")
-
     def variable(self, kind: str, value: str) -> Variable:
         """Return a variable with a first value."""
         name = self._new()

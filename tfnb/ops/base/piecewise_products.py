@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 MOST_MULTIPLICATIONS: Final = 1_000_000
 """Products of more multiplications are rearranged by OpenBLAS."""
 
-# The fewest rows of a piece: with at most so many columns, or of a transposed matrix; with more.
+# The fewest rows of a piece of a transposed matrix, or of a product with at most `_NARROW` columns;
+# and the fewest rows of a piece of a product with more columns.
 _LEAST_ROWS, _NARROW, _LEAST_WIDE_ROWS = 24, 32, 96
 # The most rows of a matrix that is not cut at its rows.
 _MOST_SHORT = 48

@@ -212,7 +212,7 @@ def convolve(
     return True
 
 
-# Of the kinds of what is ready, before the form of what follows.
+# The kind of these convolutions in `ready_for` is this word and the form of what follows.
 _READY: Final = "depthwise "
 
 

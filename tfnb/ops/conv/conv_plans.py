@@ -330,7 +330,8 @@ class Ready:
 
 # The most orders of a filter's memory, and kinds of what follows, of one plan.
 _MOST_KEYS = 8
-# What is ready, by the kind, shapes, strides, and windows by identity, which plans keep.
+# The key of a convolution has its kind, shapes, strides and the identities of its windows.  Plans
+# keep the windows, so that identities are not used again.
 _ready: dict[Any, Ready] = {}
 _FLOAT = np.dtype(np.float32)
 

@@ -8,7 +8,7 @@ in the same order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from tfnb.common_runtime.lowering.recognise.program import Compute
 
-FIRST: Final = "SpaceToBatchND"
-"""The op of the first of these nodes."""
-
+# The ops of the first and the last of these nodes.
+_FIRST = "SpaceToBatchND"
 _TO_SPACE = "BatchToSpaceND"
 
 
@@ -86,7 +85,7 @@ class Gaps:
 
 def gaps_of(members: Sequence[Compute]) -> Gaps | None:
     """Return the nodes around a convolution that is one of these members, if there are any."""
-    if members[0].item.op != FIRST:
+    if members[0].item.op != _FIRST:
         return None
     is_line = members[1].item.op == "ExpandDims"
     return Gaps(len(members[0].args) + is_line, is_line)
@@ -94,7 +93,7 @@ def gaps_of(members: Sequence[Compute]) -> Gaps | None:
 
 def begins(compute: Compute) -> bool:
     """Return whether a node puts space into the batch."""
-    return compute.item.op == FIRST
+    return compute.item.op == _FIRST
 
 
 def ends(compute: Compute) -> bool:
