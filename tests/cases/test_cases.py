@@ -16,6 +16,8 @@ from tests.cases.both_ways import both_ways
 from tests.cases.replay import Replay, missing_ops
 from tests.cases.traces import STORED, PlainBodiesReplay, TraceReplay
 from tests.repeats import few
+from tests.without_kernels import without_kernels
+from tfnb.common_runtime.lowering.run.step_way import Lowering, lowering
 
 _HERE = Path(__file__).parent
 _OWN = sorted(path.parent for path in (_HERE / "own").glob("*/case.json"))
@@ -121,6 +123,21 @@ def test_a_case_runs_alike_on_the_reference_and_as_functions(folder):
         pytest.skip(f"ops not known: {', '.join(missing)}")
     differences, _ = both_ways(folder)
     assert differences == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "folder",
+    few([one for one in _outside() if one.name not in _LARGE], 1),
+    ids=lambda folder: folder.name,
+)
+def test_functions_without_kernels_give_tensorflows_answers(folder):
+    """Also with the ways that round otherwise than single nodes."""
+    missing = missing_ops(folder)
+    if missing:
+        pytest.skip(f"ops not known: {', '.join(missing)}")
+    with lowering(Lowering.ALWAYS), without_kernels():
+        _run_with_what_rounding_decides_apart(Replay, folder)
 
 
 def test_own_cases_run_as_functions_too():

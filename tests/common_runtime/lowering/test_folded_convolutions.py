@@ -139,6 +139,20 @@ def test_images_of_all_sizes(monkeypatch, folded, shape):
     assert any(folded) == (shape[0] > 0)
 
 
+def test_deterministic_steps_have_the_same_bits(monkeypatch, folded):
+    """The steps that run as a function compute what the first ones do, node by node."""
+    monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
+
+    def build(x, w, *stats):
+        return tf.nn.fused_batch_norm(tf.nn.conv2d(x, w, 1, "SAME"), *stats, is_training=False)[0]
+
+    given = random(2, 9, 8, 6), random(3, 3, 6, 12), *vectors(12)[1:]
+    first, *others = run(build, given, is_constant=True)
+    for one in others:
+        np.testing.assert_array_equal(one, first)
+    assert not folded
+
+
 WRONG = {
     "bias": (("b", random(5)),),
     "channels": (("w", random(3, 3, 4, 6)),),

@@ -81,6 +81,15 @@ def test_the_gradient_is_that_of_single_products(kind: str, rows: int, dtype: An
 
 
 @pytest.mark.parametrize("kind", _PLACES)
+def test_deterministic_results_keep_their_bits(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """With TF_DETERMINISTIC_OPS=1 each product is added, as single nodes do it."""
+    monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
+    (wanted, got), source = gradients(kind, np.ones((4, 8, 30), np.float32))
+    assert _PLACES[kind] not in source
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("kind", _PLACES)
 def test_small_results_keep_their_bits(kind: str) -> None:
     """Products of small results are added one by one, in the order of the sum."""
     feed = np.random.default_rng(1).normal(size=(7, 3, 4)).astype(np.float32)

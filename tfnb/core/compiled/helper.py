@@ -214,7 +214,7 @@ def is_available() -> bool:
     global _is_installed
     if os.environ.get("TFNB_COMPILED", "").lower() in ("0", "false") or HELPER.refusal:
         return False
-    if os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true"):
+    if is_deterministic():
         return False
     if _is_installed is None:
         if not (is_supported() and threads.can_start()):
@@ -227,6 +227,15 @@ def is_available() -> bool:
             with suppress(RuntimeError):  # Python cannot start a thread now
                 call_sheltered(_look_for_package)
     return bool(_is_installed)
+
+
+def is_deterministic() -> bool:
+    """Return whether ``TF_DETERMINISTIC_OPS=1`` asks for the same bits in each run.
+
+    Emitted functions compute exactly what single nodes do then: the step from which on a function
+    is used differs between runs.
+    """
+    return os.environ.get("TF_DETERMINISTIC_OPS", "").lower() in ("1", "true")
 
 
 def _look_for_package() -> None:

@@ -64,7 +64,7 @@ from tfnb.common_runtime.lowering.write.journal_writer import JournalWriter, Jou
 from tfnb.common_runtime.lowering.write.leave_writer import LeaveWriter, registers_to_keep
 from tfnb.common_runtime.lowering.write.node_writer import NodeWriter
 from tfnb.common_runtime.lowering.write.source import CALLS_PER_CHECK, Source
-from tfnb.core.compiled.helper import is_available
+from tfnb.core.compiled.helper import is_available, is_deterministic
 from tfnb.core.process.later import later
 
 if TYPE_CHECKING:
@@ -114,8 +114,10 @@ class StepWriter:
         points = None if journal is None else journal.leaves
         if journal is None or not (journal.each or points is not None):
             find_held(program)
+        may_round = not is_deterministic()
         if journal is None:
-            defer_products(program)
+            if may_round:
+                defer_products(program)
             spread_sums(program)
         scalars = scalar_registers(program, scalar_args)
         self._compiled: Any = None
@@ -124,7 +126,7 @@ class StepWriter:
             if journal is None and is_available():
                 if compiled_clusters.find_compiled(program, scalars):
                     self._compiled = compiled_clusters
-            elif journal is None and any(map(may_be_biased, immutable.items)):
+            elif journal is None and may_round and any(map(may_be_biased, immutable.items)):
                 uses: dict[str, int] = dict.fromkeys(program.predicates, 1)
                 count_uses(program.root, uses)
                 find_biased(program, uses, is_plain=True)
