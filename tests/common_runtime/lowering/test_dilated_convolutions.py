@@ -45,6 +45,18 @@ def first_and_last(build, *arrays):
         return found[0], found[-1]
 
 
+def test_deterministic_steps_have_the_same_bits(joined, monkeypatch):
+    """With TF_DETERMINISTIC_OPS=1 all steps compute the blocks, as the first one does."""
+    monkeypatch.setenv("TF_DETERMINISTIC_OPS", "1")
+
+    def build(x, w):
+        return tf.nn.convolution(x, w, "SAME", dilation_rate=[2, 2])
+
+    first, last = first_and_last(build, random(2, 13, 17, 5), random(3, 3, 5, 6))
+    np.testing.assert_array_equal(last, first)
+    assert not joined
+
+
 @pytest.mark.parametrize("rate", [2, 3])
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 @pytest.mark.parametrize("value", [None, np.nan, np.inf])
